@@ -4,8 +4,8 @@
  * are short enough to fit into a lane, with rests between them, so that the drain thread's work is
  * not measured here.
  */
-#include "api/vulkan/vulkan_describe.h"
-#include "api/vulkan/vulkan_source.h"
+#include "api/vulkan/source/source.h"
+#include "api/vulkan/tables/describe.h"
 #include "bench/measure.h"
 #include "capture/session.h"
 

@@ -8,7 +8,7 @@
 
 extern const struct tsm_source cuda_source; /* api/cuda/source/source.c */
 #ifdef TSM_VULKAN
-extern const struct tsm_source vulkan_source; /* api/vulkan/vulkan_source.c */
+extern const struct tsm_source vulkan_source; /* api/vulkan/source/source.c */
 #endif
 #ifdef TSM_DRM
 extern const struct tsm_source drm_source; /* api/drm/source/source.c */

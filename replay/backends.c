@@ -7,7 +7,7 @@
 extern const struct tsm_backend cuda_backend; /* api/cuda/replay/replay.c */
 
 #ifdef TSM_VULKAN
-extern const struct tsm_backend vulkan_backend; /* api/vulkan/vulkan_replay.c */
+extern const struct tsm_backend vulkan_backend; /* api/vulkan/replay/replay.c */
 #endif
 #ifdef TSM_HSA
 extern const struct tsm_backend hsa_backend; /* api/hsa/replay/replay.c */

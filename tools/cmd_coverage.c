@@ -5,7 +5,7 @@
 #include "api/drm/describe.h"
 #endif
 #ifdef TSM_VULKAN
-#include "api/vulkan/vulkan_describe.h"
+#include "api/vulkan/tables/describe.h"
 #endif
 #include "api/hip/hip_calls.h"
 #include "emu/emu_support.inc"

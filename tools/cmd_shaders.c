@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
-#include "api/vulkan/spirv.h"
+#include "api/vulkan/tables/spirv.h"
 #include "base/output_file.h"
 #include "base/text.h"
 #include "tools/disassemble.h"

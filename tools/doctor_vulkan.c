@@ -4,7 +4,7 @@
  */
 #include "tools/doctor.h"
 
-#include "api/vulkan/vulkan_headers.h"
+#include "api/vulkan/tables/headers.h"
 #include "base/text.h"
 
 #include <dlfcn.h>

@@ -8,9 +8,9 @@ from text import HEAD, guarded, wrap
 
 DISPATCH_H = '''\
 /* The functions below us, one pointer for each command: what lies first in struct vk_instance_dispatch
- * and struct vk_device_dispatch (vulkan_dispatch.h). */
+ * and struct vk_device_dispatch (api/vulkan/tables/dispatch.h). */
 
-#include "api/vulkan/vulkan_headers.h"
+#include "api/vulkan/tables/headers.h"
 
 struct vk_instance_functions {{
 {instance}}};
@@ -46,7 +46,7 @@ static int64_t call_{name}(const struct vk_instance_dispatch *instance,
 '''
 
 THUNKS_C = HEAD + '''\
-#include "api/vulkan/vulkan_dispatch.h"
+#include "api/vulkan/tables/dispatch.h"
 
 #include "api/vulkan/vulkan_args.h"
 
@@ -107,7 +107,7 @@ static VKAPI_ATTR {result} VKAPI_CALL wrap_{name}({params})
 '''
 
 WRAPPERS_C = HEAD + '''\
-#include "api/vulkan/vulkan_source.h"
+#include "api/vulkan/source/source.h"
 
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
@@ -152,7 +152,7 @@ HOOKS_H = '''\
  * traced program, by the rules of capture/capture.h. */
 
 #include "api/vulkan/vulkan_args.h"
-#include "api/vulkan/vulkan_source.h"
+#include "api/vulkan/source/source.h"
 
 /* ---- whole wrappers ------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 
-# Platforms whose headers compile anywhere once their opaque types are declared: vulkan_headers.h.
+# Platforms whose headers compile anywhere once their opaque types are declared: api/vulkan/tables/headers.h.
 PLATFORMS = ('xlib', 'xlib_xrandr', 'xcb', 'wayland', 'provisional')
 LOADER_MAGIC = ('VkBaseInStructure', 'VkBaseOutStructure')  # names for walking chains, no structs
 

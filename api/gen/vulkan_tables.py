@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of api/vulkan/vulkan_tables.h, as C."""
+"""The tables of api/vulkan/tables/tables.h, as C."""
 
 import re
 
@@ -38,12 +38,12 @@ enum vk_table_size {{
 ARGS_H = '''\
 /* The arguments of each command, in order. An array that is a parameter is a pointer here. */
 
-#include "api/vulkan/vulkan_headers.h"
+#include "api/vulkan/tables/headers.h"
 
 {structs}'''
 
 STRUCTS_C = HEAD + '''\
-#include "api/vulkan/vulkan_tables.h"
+#include "api/vulkan/tables/tables.h"
 
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_rules.h"
@@ -104,7 +104,7 @@ bool vk_valid(uint8_t rule, const struct vk_scope *scope)
 '''
 
 COMMANDS_C = HEAD + '''\
-#include "api/vulkan/vulkan_tables.h"
+#include "api/vulkan/tables/tables.h"
 
 #include "api/api.h"
 #include "api/vulkan/vulkan_args.h"
@@ -126,9 +126,9 @@ const uint16_t vk_list_count = {list_count};
 '''
 
 NAMES_C = HEAD + '''\
-#include "api/vulkan/vulkan_tables.h"
+#include "api/vulkan/tables/tables.h"
 
-#include "api/vulkan/vulkan_headers.h"
+#include "api/vulkan/tables/headers.h"
 
 const char vk_names[] =
 {names};
@@ -158,9 +158,9 @@ uint32_t vk_object_of(uint32_t type)
 '''
 
 RULES_H = '''\
-/* What vulkan.api names with "if": by hand in vulkan_valid.c. */
+/* What vulkan.api names with "if": by hand in api/vulkan/tables/valid.c. */
 
-#include "api/vulkan/vulkan_tables.h"
+#include "api/vulkan/tables/tables.h"
 
 {rules}'''
 

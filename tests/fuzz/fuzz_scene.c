@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-extern const struct tsm_backend vulkan_backend; /* api/vulkan/vulkan_replay.c */
+extern const struct tsm_backend vulkan_backend; /* api/vulkan/replay/replay.c */
 const struct tsm_backend *const tsm_backends[] = {&vulkan_backend, NULL};
 
 static void replay(struct sbt_reader *reader, unsigned bits, unsigned place, const char *folder)

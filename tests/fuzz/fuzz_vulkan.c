@@ -10,9 +10,9 @@
  * value.
  */
 #include "api/vulkan/vulkan_args.h"
-#include "api/vulkan/vulkan_codec.h"
-#include "api/vulkan/vulkan_field.h"
-#include "api/vulkan/spirv.h"
+#include "api/vulkan/tables/codec.h"
+#include "api/vulkan/tables/field.h"
+#include "api/vulkan/tables/spirv.h"
 #include "base/bytes.h"
 #include "tracesmith/trace.h"
 

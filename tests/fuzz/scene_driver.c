@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/tables/codec.h"
 #include "api/vulkan/vulkan_args.h"
-#include "api/vulkan/vulkan_codec.h"
 #include "api/vulkan/vulkan_ids.h"
 
 #define EXPORT     __attribute__((visibility("default")))

@@ -2,8 +2,8 @@
  *
  * Records of Vulkan in scenes.
  */
-#include "api/vulkan/vulkan_describe.h"
-#include "api/vulkan/vulkan_tables.h"
+#include "api/vulkan/tables/describe.h"
+#include "api/vulkan/tables/tables.h"
 #include "tests/fuzz/scene_record.h"
 
 #include <stdio.h>

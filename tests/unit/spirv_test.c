@@ -3,7 +3,7 @@
  * Reflection of SPIR-V: a module put together by hand, cut off at each word, and with each word
  * damaged.
  */
-#include "api/vulkan/spirv.h"
+#include "api/vulkan/tables/spirv.h"
 
 #include "tests/unit/check.h"
 

@@ -3,11 +3,11 @@
  * The generated wrappers with the real capture around them and a driver of a few lines below: what
  * the trace then says, and that its records can be made into arguments again.
  */
+#include "api/vulkan/source/layer.h"
+#include "api/vulkan/tables/codec.h"
+#include "api/vulkan/tables/describe.h"
 #include "api/vulkan/vulkan_args.h"
-#include "api/vulkan/vulkan_codec.h"
-#include "api/vulkan/vulkan_describe.h"
 #include "api/vulkan/vulkan_hooks.h"
-#include "api/vulkan/vulkan_source_layer.h"
 #include "tests/unit/check.h"
 #include "tracesmith/reader.h"
 

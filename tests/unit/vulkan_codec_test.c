@@ -8,8 +8,8 @@
 #include "api/vulkan/vulkan_ids.h"
 #include "tests/unit/check.h"
 
+#include "api/vulkan/tables/field.h"
 #include "api/vulkan/vulkan_args.h"
-#include "api/vulkan/vulkan_field.h"
 #include "tracesmith/trace.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/vulkan/vulkan_headers.h"
+#include "api/vulkan/tables/headers.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define LOCAL  VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT

@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_VULKAN_FILL_H
 #define TESTS_UNIT_VULKAN_FILL_H
 
-#include "api/vulkan/vulkan_codec.h"
+#include "api/vulkan/tables/codec.h"
 
 struct fill {
     uint64_t random;

@@ -4,7 +4,7 @@
  * goes without a look at anything else, and what is gone takes no room. Looks are not timed: who
  * looks at the one behind the others goes where nothing is.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/replay/replay.h"
 
 #include "tests/unit/check.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What is known to be complete on two queues, when a wait is sent before what it waits for. What
- * vulkan_source_order.c calls of others is here.
+ * api/vulkan/source/completion/completion.c calls of others is here.
  */
+#include "api/vulkan/source/gpu_time/time.h"
+#include "api/vulkan/source/layer.h"
+#include "api/vulkan/source/memory/memory.h"
+#include "api/vulkan/source/source.h"
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
-#include "api/vulkan/vulkan_source.h"
-#include "api/vulkan/vulkan_source_layer.h"
-#include "api/vulkan/vulkan_source_memory.h"
-#include "api/vulkan/vulkan_source_time.h"
 #include "capture/streams.h"
 #include "tests/unit/check.h"
 

@@ -2,7 +2,7 @@
  *
  * Texels as pictures: one texel of each kind of format, and how many bytes blocks take.
  */
-#include "api/vulkan/vulkan_texel.h"
+#include "api/vulkan/tables/texel.h"
 
 #include "tests/unit/check.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/vulkan/vulkan_timeline.h"
+#include "api/vulkan/tables/timeline.h"
 
 #include "tests/unit/check.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/vulkan/vulkan_codec.h"
-#include "api/vulkan/vulkan_describe.h"
-#include "api/vulkan/vulkan_field.h"
+#include "api/vulkan/tables/codec.h"
+#include "api/vulkan/tables/describe.h"
+#include "api/vulkan/tables/field.h"
 #include "base/hash.h"
 
 static void must(int result)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory at its recorded address. The address of a buffer may lie in push constants and in memory,
+ * where nobody can find it; so memory whose buffers' addresses the program has asked for is put
+ * where it was. Only where the device is a processor, for which an address is an address of this
+ * process: pages there are taken before the driver is opened, and imported as the memory.
+ */
+#include "api/vulkan/replay/replay.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096u
+
+static int note(struct sbt_map *map, uint64_t id, uint64_t value)
+{
+    bool added;
+    uint64_t *place = sbt_map_insert(map, id, &added);
+
+    if (!place)
+        return tsm_fail(TSM_E_MEMORY, "no memory for places of memory");
+    *place = value;
+    return 0;
+}
+
+/* ---- gathering ----------------------------------------------------------------------------------
+ */
+
+static int note_bound(struct vkr *r, uint64_t buffer, uint64_t memory, uint64_t offset)
+{
+    int error = note(&r->places.memories, buffer, memory);
+
+    return error ? error : note(&r->places.offsets, buffer, offset);
+}
+
+static int note_bound2(struct vkr *r, const struct vk_args_vkBindBufferMemory2 *a)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < a->bindInfoCount && !error; i++)
+        error = note_bound(r, VKR_RAW(a->pBindInfos[i].buffer), VKR_RAW(a->pBindInfos[i].memory),
+                           a->pBindInfos[i].memoryOffset);
+    return error;
+}
+
+/* The buffer lies at `address`: so its memory begins before that. */
+int vkr_place_address(struct vkr *r, uint64_t buffer, uint64_t address)
+{
+    const uint64_t *memory = sbt_map_find(&r->places.memories, buffer);
+    const uint64_t *offset = sbt_map_find(&r->places.offsets, buffer);
+    const uint64_t *size = memory ? sbt_map_find(&r->places.sizes, *memory) : NULL;
+    uint64_t start, end;
+    int error;
+
+    if (!size || *offset > address || address >> 47 || *size >> 40 ||
+        sbt_map_find(&r->places.starts, *memory))
+        return 0;
+    start = address - *offset;
+    end = (start + *size + PAGE - 1) / PAGE * PAGE;
+    error = note(&r->places.starts, *memory, start);
+    return error ? error : vkr_ranges_add(&r->places.ranges, start / PAGE * PAGE, end);
+}
+
+int vkr_place_plan(struct vkr *r, struct vkr_call *c)
+{
+    const struct vk_args_vkAllocateMemory *allocate = (const void *)c->args;
+    const struct vk_args_vkBindBufferMemory *bind = (const void *)c->args;
+
+    switch (c->record->type) {
+    case TYPE_vkAllocateMemory:
+        return c->record->slot_count > 2 ? note(&r->places.sizes, c->record->slots[2],
+                                                allocate->pAllocateInfo->allocationSize)
+                                         : 0;
+    case TYPE_vkBindBufferMemory:
+        return note_bound(r, VKR_RAW(bind->buffer), VKR_RAW(bind->memory), bind->memoryOffset);
+    case TYPE_vkBindBufferMemory2:
+    case TYPE_vkBindBufferMemory2KHR:
+        return note_bound2(r, (const void *)c->args);
+    default:
+        return 0;
+    }
+}
+
+/* ---- taking -------------------------------------------------------------------------------------
+ */
+
+void vkr_place_take(struct vkr *r)
+{
+    struct vkr_ranges *ranges = &r->places.ranges;
+
+    vkr_ranges_merge(ranges);
+    for (size_t i = 0; i < ranges->count; i++) {
+        struct vkr_range *range = &ranges->list[i];
+        void *wanted = (void *)(uintptr_t)range->start; /* NOLINT: an address of the recording */
+        void *got = mmap(wanted, range->end - range->start, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (got == wanted)
+            range->mapped = got;
+        else if (got != MAP_FAILED)
+            munmap(got, range->end - range->start);
+    }
+}
+
+void vkr_place_give_back(struct vkr *r)
+{
+    struct vkr_ranges *ranges = &r->places.ranges;
+
+    for (size_t i = 0; i < ranges->count; i++) {
+        if (ranges->list[i].mapped)
+            munmap(ranges->list[i].mapped, ranges->list[i].end - ranges->list[i].start);
+        ranges->list[i].mapped = NULL;
+    }
+}
+
+void vkr_places_finish(struct vkr *r)
+{
+    vkr_place_give_back(r);
+    vkr_ranges_finish(&r->places.ranges);
+    sbt_map_finish(&r->places.memories);
+    sbt_map_finish(&r->places.offsets);
+    sbt_map_finish(&r->places.sizes);
+    sbt_map_finish(&r->places.starts);
+}
+
+bool vkr_place_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
+                      VkPhysicalDevice physical)
+{
+    VkPhysicalDeviceProperties p;
+
+    if (!r->places.ranges.count)
+        return false;
+    instance->f.vkGetPhysicalDeviceProperties(physical, &p);
+    return p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+           vkr_device_has(instance, physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+}
+
+void *vkr_place_of(const struct vkr *r, const struct vkr_device *device, uint64_t memory,
+                   uint64_t size)
+{
+    const uint64_t *start = device->can_place ? sbt_map_find(&r->places.starts, memory) : NULL;
+
+    for (size_t i = 0; start && i < r->places.ranges.count; i++) {
+        const struct vkr_range *range = &r->places.ranges.list[i];
+        if (range->mapped && *start >= range->start && *start < range->end &&
+            size <= range->end - *start)
+            return (void *)(uintptr_t)*start; /* NOLINT: ours by now */
+    }
+    return NULL;
+}
+
+/* Its memory will be imported: the specification wants to know that beforehand (12.7). */
+int vkr_create_buffer(struct vkr_call *c)
+{
+    const struct vk_args_vkCreateBuffer *a = (const void *)c->args;
+    VkBufferCreateInfo *info = (VkBufferCreateInfo *)(uintptr_t)a->pCreateInfo;
+    const uint64_t *memory = c->record->slot_count > 2
+                                 ? sbt_map_find(&c->r->places.memories, c->record->slots[2])
+                                 : NULL;
+    VkExternalMemoryBufferCreateInfo *external =
+        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
+    int error = vkr_opaque_buffer(c, info);
+
+    if (error)
+        return error;
+    if (!memory || !c->owner || !c->owner->device ||
+        !vkr_place_of(c->r, c->owner->device, *memory, 0))
+        return vkr_call_driver(c);
+    if (!external) {
+        external = vkr_call_take(c, sizeof(*external));
+        if (!external)
+            return tsm_fail(TSM_E_MEMORY, "no memory for a buffer");
+        external->sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+        external->pNext = info->pNext;
+        info->pNext = external;
+    }
+    external->handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    return vkr_call_driver(c);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Vulkan backend.
+ */
+#include "api/vulkan/replay/state/tracker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/tables/describe.h"
+#include "base/text.h"
+
+struct tsm_backend_state {
+    struct vkr replay;
+};
+
+static void backend_close(struct tsm_backend_state *state)
+{
+    struct vkr *r = &state->replay;
+
+    vkr_writes_finish(r);
+    vkr_look_finish(r->look);
+    vkr_shaders_finish(r);
+    vkr_hold_finish(r);
+    vkr_objects_finish(r);
+    vkr_show_finish(r);
+    vkr_memories_finish(r);
+    vkr_places_finish(r);
+    vkr_share_finish(r);
+    vkr_reached_finish(r);
+    vkr_ranges_finish(&r->stamps);
+    vkr_opaque_finish(r);
+    vkr_addresses_finish(r);
+    vkr_devices_finish(r);
+    vkr_needs_finish(r);
+    vkr_loader_close(&r->loader);
+    vk_arena_finish(&r->arena);
+    free(r->texels.bytes);
+    free(r->streams);
+    vk_timelines_finish(&r->timelines);
+    pthread_mutex_destroy(&r->lock);
+    free(state);
+}
+
+/* Arms of --check that send in another order are there to show what does not wait. */
+static bool waited_each(const struct sbt_reader *reader, const struct tsm_replay_options *options)
+{
+    const char *mode = sbt_reader_metadata_find(reader, "setting.TS_CHECKSUM");
+
+    return mode && (strcmp(mode, "submit") == 0 || strcmp(mode, "command") == 0) &&
+           !options->permute && !options->delay;
+}
+
+static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reader,
+                        const struct tsm_replay_options *options)
+{
+    struct tsm_backend_state *state = calloc(1, sizeof(*state));
+    int error;
+
+    if (!state)
+        return tsm_fail(TSM_E_MEMORY, "no memory for the Vulkan backend");
+    state->replay.reader = reader;
+    state->replay.options = options;
+    state->replay.waits_each = waited_each(reader, options);
+    pthread_mutex_init(&state->replay.lock, NULL);
+    vk_arena_init(&state->replay.arena, VK_ARENA_LIMIT);
+    vk_arena_init(&state->replay.needs.arena, VK_ARENA_LIMIT);
+    error = vkr_look_init(&state->replay.look, options);
+    if (!error)
+        error = vkr_shaders_open(&state->replay);
+    if (error)
+        backend_close(state);
+    else
+        *out = state;
+    return error;
+}
+
+static int backend_plan(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    struct vkr *r = &state->replay;
+    int error = vkr_reached_plan(r, record, schema);
+
+    if (!error)
+        error = vkr_need_plan(r, record);
+    return error || !r->look ? error : vkr_look_plan(r, record);
+}
+
+static int backend_prepare(struct tsm_backend_state *state)
+{
+    struct vkr *r = &state->replay;
+    int error = r->look ? vkr_look_check(r) : 0;
+
+    if (error)
+        return error;
+    vkr_ranges_merge(&r->memories.program);
+    vkr_place_take(r);
+    vkr_writes_prepare(r);
+    error = vkr_loader_open(&r->loader, r->options->library);
+    if (!error)
+        error = vkr_devices_prepare(r);
+    if (error)
+        return error;
+    vkr_choose_devices(r);
+    return vkr_need_check(r);
+}
+
+static uint64_t backend_translated(struct tsm_backend_state *state)
+{
+    return state->replay.addresses.moved_ever;
+}
+
+static uint64_t backend_validation(struct tsm_backend_state *state)
+{
+    return state->replay.validation_count;
+}
+
+/* ---- records ----------------------------------------------------------------------------- */
+
+static int carry_out(struct vkr *r, const struct sbt_record *record)
+{
+    int error = vkr_writes_settle(r);
+
+    if (error)
+        return error;
+    pthread_mutex_lock(&r->lock);
+    error = vkr_carry_out(r, record);
+    pthread_mutex_unlock(&r->lock);
+    return error;
+}
+
+static int backend_host(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    int error;
+
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
+        return vkr_host_write(&state->replay, record, schema);
+    if (SBT_TYPE_API(record->type) != SBT_API_CORE)
+        return carry_out(&state->replay, record);
+    error = vkr_writes_settle(&state->replay);
+    return error ? error : vkr_checkpoint(&state->replay, record);
+}
+
+static int backend_early(struct tsm_backend_state *state, const struct sbt_record *record,
+                         const struct sbt_schema *schema)
+{
+    int error;
+
+    state->replay.is_early = true;
+    error = carry_out(&state->replay, record);
+    state->replay.is_early = false;
+    return error;
+}
+
+static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    return carry_out(&state->replay, record);
+}
+
+static int backend_hollow(struct tsm_backend_state *state, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    struct vkr *r = &state->replay;
+    int error = vkr_writes_settle(r);
+
+    if (error)
+        return error;
+    pthread_mutex_lock(&r->lock);
+    r->is_hollow = r->has_hollow = true;
+    error = vkr_carry_out(r, record);
+    r->is_hollow = false;
+    pthread_mutex_unlock(&r->lock);
+    return error;
+}
+
+static bool backend_owns_sync(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return vkr_owns_sync(record);
+}
+
+static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    return carry_out(&state->replay, record);
+}
+
+static int backend_reached(struct tsm_backend_state *state, const struct sbt_record *record,
+                           const struct sbt_schema *schema)
+{
+    int error = vkr_writes_settle(&state->replay);
+
+    return error ? error : vkr_reached_await(&state->replay, record, schema);
+}
+
+static int backend_let_go(struct tsm_backend_state *state)
+{
+    struct vkr *r = &state->replay;
+    int result = vkr_writes_settle(r);
+
+    if (result)
+        return result;
+    pthread_mutex_lock(&r->lock);
+    result = vkr_let_go(r);
+    pthread_mutex_unlock(&r->lock);
+    return result;
+}
+
+static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
+{
+    struct vkr *r = &state->replay;
+    int error = vkr_writes_settle(r);
+    bool is_wanted = false;
+    struct vkr_stream one;
+
+    if (error)
+        return error;
+    pthread_mutex_lock(&r->lock);
+    if (stream == SBT_STREAM_NONE)
+        error = vkr_wait_all(r);
+    else
+        is_wanted = vkr_wait_wanted(r, stream, &one);
+    pthread_mutex_unlock(&r->lock); /* others may send meanwhile */
+    return is_wanted ? vkr_wait_queue(r, &one) : error;
+}
+
+/* ---- what came out ----------------------------------------------------------------------- */
+
+/* Results come back through memory, and memory is compared: FORMAT.md 10, checksums. */
+static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
+                            uint64_t address, const uint8_t **data, uint64_t *size)
+{
+    return TSM_E_NOT_FOUND;
+}
+
+static int backend_regions(struct tsm_backend_state *state, const struct tsm_region **regions,
+                           size_t *count)
+{
+    return vkr_regions(&state->replay, regions, count);
+}
+
+static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+{
+    return vkr_read(&state->replay, address, out, size);
+}
+
+static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
+                         uint64_t size, uint64_t *times)
+{
+    return vkr_mask(&state->replay, address, bytes, size, times);
+}
+
+static uint64_t backend_uncompared(struct tsm_backend_state *state)
+{
+    return state->replay.ambiguous_count;
+}
+
+static uint64_t backend_mixed(struct tsm_backend_state *state)
+{
+    return state->replay.mixed_count;
+}
+
+static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
+{
+    return vkr_save(&state->replay, saver);
+}
+
+static bool backend_repeats(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return vkr_repeats(&state->replay, record);
+}
+
+static int backend_hold(struct tsm_backend_state *state)
+{
+    return vkr_hold(&state->replay);
+}
+
+static int backend_back(struct tsm_backend_state *state)
+{
+    return vkr_back(&state->replay);
+}
+
+static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,
+                               size_t size)
+{
+    vkr_name_place(&state->replay, address, out, size);
+}
+
+/* ---- looking ----------------------------------------------------------------------------- */
+
+static bool backend_wants_look(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return vkr_look_wanted(&state->replay, record);
+}
+
+static int backend_look(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return vkr_look(&state->replay, record);
+}
+
+static uint64_t backend_looked(struct tsm_backend_state *state)
+{
+    return state->replay.look ? state->replay.look->files : 0;
+}
+
+static int backend_ended(struct tsm_backend_state *state)
+{
+    vkr_show_hold(&state->replay);
+    return vkr_shaders_check(&state->replay);
+}
+
+static void backend_describe_last(struct tsm_backend_state *state, char *out, size_t size)
+{
+    vkr_describe_last(&state->replay, out, size);
+}
+
+static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
+{
+    struct vkr *r = &state->replay;
+    uint32_t place =
+        r->needs.devices ? vkr_physical_place(r, r->needs.devices->physical) : r->chosen;
+    VkPhysicalDeviceProperties p;
+
+    r->probe->dispatch.f.vkGetPhysicalDeviceProperties(r->probe->physicals[place], &p);
+    tsm_format(out, size, "%s, Vulkan %u.%u.%u", p.deviceName, VK_API_VERSION_MAJOR(p.apiVersion),
+               VK_API_VERSION_MINOR(p.apiVersion), VK_API_VERSION_PATCH(p.apiVersion));
+}
+
+extern const struct tsm_backend vulkan_backend; /* replay/backends.c */
+
+const struct tsm_backend vulkan_backend = {
+    .description = &vulkan_description,
+    .open = backend_open,
+    .close = backend_close,
+    .plan = backend_plan,
+    .prepare = backend_prepare,
+    .translated = backend_translated,
+    .validation = backend_validation,
+    .host = backend_host,
+    .early = backend_early,
+    .host_runs_behind = true,
+    .submit = backend_submit,
+    .hollow = backend_hollow,
+    .wait = backend_wait,
+    .owns_sync = backend_owns_sync,
+    .sync = backend_sync,
+    .reached = backend_reached,
+    .let_go = backend_let_go,
+    .readback = backend_readback,
+    .regions = backend_regions,
+    .read = backend_read,
+    .mask = backend_mask,
+    .uncompared = backend_uncompared,
+    .mixed = backend_mixed,
+    .save = backend_save,
+    .repeats = backend_repeats,
+    .hold = backend_hold,
+    .back = backend_back,
+    .name_place = backend_name_place,
+    .wants_look = backend_wants_look,
+    .look = backend_look,
+    .looked = backend_looked,
+    .ended = backend_ended,
+    .describe_last = backend_describe_last,
+    .describe = backend_describe,
+};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where times of the device's are: results of timestamp queries that commands copied into memory,
+ * and copies of those, until something else is written there. They are others in each run, so what
+ * differs there says nothing. Also what a driver other than the recording's lays out in its own
+ * way.
+ */
+#include "api/vulkan/replay/state/tracker.h"
+
+#include <string.h>
+
+static bool is_stamped(const struct vkr *r, uint64_t start, uint64_t end)
+{
+    for (size_t i = 0; i < r->stamps.count; i++)
+        if (start >= r->stamps.list[i].start && end <= r->stamps.list[i].end)
+            return true;
+    return false;
+}
+
+static void stamp(struct vkr *r, uint64_t start, uint64_t size)
+{
+    if (size && !is_stamped(r, start, start + size) &&
+        !vkr_ranges_add(&r->stamps, start, start + size))
+        vkr_ranges_merge(&r->stamps);
+}
+
+/* Takes [start, end) out of what is stamped. */
+static void cut(struct vkr *r, uint64_t start, uint64_t end)
+{
+    size_t count = r->stamps.count;
+
+    for (size_t i = 0; i < count; i++) {
+        struct vkr_range *s = &r->stamps.list[i], old = *s;
+        if (old.start >= end || old.end <= start)
+            continue;
+        s->end = old.start < start ? start : old.start; /* perhaps empty */
+        if (old.end > end)
+            vkr_ranges_add(&r->stamps, end, old.end);
+    }
+    if (r->stamps.count > count)
+        vkr_ranges_merge(&r->stamps);
+}
+
+void vkr_stamp_clear(struct vkr *r, uint64_t start, uint64_t size)
+{
+    if (r->stamps.count)
+        cut(r, start, start + size);
+}
+
+/* The place of a buffer's part, and how much of it there is; 0: it lies nowhere. */
+static uint64_t place_of(const struct vkr *r, uint64_t buffer, uint64_t offset, uint64_t *size)
+{
+    const struct vkr_object *o = vkr_object_find(r, VK_OBJECT_VkBuffer, buffer);
+
+    if (!o || !o->memory || offset >= o->memory_size)
+        return 0;
+    if (*size > o->memory_size - offset)
+        *size = o->memory_size - offset;
+    return o->memory + o->memory_offset + offset;
+}
+
+static void spread(struct vkr *r, const struct vkr_spread *s)
+{
+    uint64_t size = s->size, from = place_of(r, s->from, s->from_offset, &size);
+    uint64_t to = place_of(r, s->to, s->to_offset, &size);
+    size_t count = r->stamps.count;
+
+    for (size_t i = 0; from && to && i < count; i++) {
+        uint64_t start = r->stamps.list[i].start < from ? from : r->stamps.list[i].start;
+        uint64_t end = r->stamps.list[i].end > from + size ? from + size : r->stamps.list[i].end;
+        if (start < end && !is_stamped(r, to + (start - from), to + (end - from)))
+            vkr_ranges_add(&r->stamps, to + (start - from), to + (end - from));
+    }
+    if (r->stamps.count > count)
+        vkr_ranges_merge(&r->stamps);
+}
+
+static void times(struct vkr *r, const struct vkr_spread *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t size = s->size, place = place_of(r, s->to, s->to_offset + i * s->stride, &size);
+        if (!place) /* behind the buffer's end */
+            return;
+        stamp(r, place, size);
+    }
+}
+
+void vkr_stamp_apply(struct vkr *r, const struct vkr_spread *s)
+{
+    uint64_t size = s->size, place;
+
+    if (s->kind == VKR_SPREAD_TIMES) {
+        times(r, s);
+        return;
+    }
+    place = place_of(r, s->to, s->to_offset, &size);
+    if (place)
+        vkr_stamp_clear(r, place, size);
+    if (s->kind == VKR_SPREAD_COPY)
+        spread(r, s);
+}
+
+bool vkr_stamp_results(struct vkr *r, const struct vk_args_vkCmdCopyQueryPoolResults *a,
+                       struct vkr_spread *out)
+{
+    const struct vkr_object *pool = vkr_object_of(r, VK_OBJECT_VkQueryPool, VKR_RAW(a->queryPool));
+    const struct vkr_object *buffer = vkr_object_of(r, VK_OBJECT_VkBuffer, VKR_RAW(a->dstBuffer));
+    const struct vkr_fact_queries *fact = pool ? pool->fact : NULL;
+    uint64_t value = a->flags & VK_QUERY_RESULT_64_BIT ? 8 : 4;
+
+    if (!fact || fact->type != VK_QUERY_TYPE_TIMESTAMP || !buffer || !a->queryCount)
+        return false;
+    if (a->flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT)
+        value *= 2;
+    r->has_stamps = true;
+    *out = (struct vkr_spread){.kind = VKR_SPREAD_TIMES,
+                               .count = a->stride ? a->queryCount : 1,
+                               .to = buffer->id,
+                               .to_offset = a->dstOffset,
+                               .size = value,
+                               .stride = a->stride};
+    return true;
+}
+
+/* Memory with images in it, on a device that lays them out as it likes. */
+static bool is_foreign(const struct vkr *r, uint64_t address)
+{
+    const struct vkr_memory *m = vkr_memory_find(r, address);
+
+    return m && m->has_image && m->device && !m->device->is_recorded;
+}
+
+bool vkr_mask(const struct vkr *r, uint64_t address, uint8_t *bytes, uint64_t size, uint64_t *times)
+{
+    bool any = is_foreign(r, address);
+
+    for (size_t i = 0; i < r->stamps.count; i++) {
+        const struct vkr_range *s = &r->stamps.list[i];
+        uint64_t start = s->start < address ? address : s->start;
+        uint64_t end = s->end > address + size ? address + size : s->end;
+        if (start >= end)
+            continue;
+        memset(bytes + (start - address), 0, end - start);
+        *times += end - start;
+        any = true;
+    }
+    return any;
+}

@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is known to be complete: where each queue is, which command a fence or a timeline semaphore
+ * stands for, and what a wait says. When nothing is under way, what the device has written into
+ * mapped memory is the result of what was sent; before that it may be half a result.
+ */
+#include "api/vulkan/vulkan_args.h"
+#include "api/vulkan/vulkan_hooks.h"
+#include "api/vulkan/source/source.h"
+#include "api/vulkan/source/memory/memory.h"
+#include "api/vulkan/source/gpu_time/time.h"
+#include "api/vulkan/source/lock.h"
+#include "capture/sync_fd.h"
+
+#define QUEUE_COUNT_MAX 256u
+#define AFTER_COUNT_MAX 16u
+#define VALUE_COUNT_MAX 64u
+
+/* How far a queue is: a point, which is a command's position and the batch in it. A semaphore that
+ * an early batch of a submit signals says nothing of the batches behind. */
+#define BATCH_BITS 12u
+#define ALL_OF_IT  ((1u << BATCH_BITS) - 1)
+
+/* Queues to which work was sent. More than so many: nothing is known to be complete. */
+static struct queue {
+    struct tsm_stream *stream;
+    const struct vk_device_state *device;
+    uint64_t sent;      /* position */
+    uint64_t completed; /* point */
+    uint64_t learnt;    /* ... of which the program has learnt by a sync file */
+    uint64_t when;      /* work was sent there last: counts */
+    /* What is complete on other queues when this one has come to `at`; of more than so many, the
+     * last. */
+    struct after {
+        uint64_t at, point;
+        struct tsm_stream *stream;
+    } after[AFTER_COUNT_MAX];
+    uint32_t after_count;
+} queues[QUEUE_COUNT_MAX];
+static uint32_t queue_count;
+static uint64_t now;
+static uint64_t seen; /* submits to all devices; behind vk_memory_sends() while one is being sent */
+static struct tsm_lock lock;
+
+/* A batch that makes a timeline semaphore reach a value, or waits for that. */
+struct value {
+    const struct tsm_handle *handle; /* NULL: none */
+    uint32_t id;                     /* of the handle, which may become another object's */
+    uint64_t value, point;
+    struct tsm_stream *stream;
+    const struct vk_device_state *device;
+};
+
+/* The newest ones are kept. */
+struct values {
+    uint32_t live, next;
+    struct value all[VALUE_COUNT_MAX];
+};
+
+/* Waits whose signals have not been seen, and signals for which their semaphores do not stand,
+ * because others have been seen since. */
+static struct values awaited, signalled;
+
+/* What is known of a semaphore: `incarnation` of its handle, which has no other use there. */
+enum { UNKNOWN, BINARY, TIMELINE };
+
+void vk_order_forget(void)
+{
+    queue_count = 0;
+    awaited = signalled = (struct values){0};
+    seen = vk_memory_sends();
+    lock = (struct tsm_lock){0};
+}
+
+/* The lock is held. A queue's stream outlives its device, and may become another one's. */
+static struct queue *queue_of(struct tsm_stream *stream, const struct vk_device_state *device)
+{
+    for (uint32_t i = 0; i < queue_count; i++)
+        if (queues[i].stream == stream && queues[i].device == device)
+            return &queues[i];
+    if (queue_count == QUEUE_COUNT_MAX)
+        return NULL;
+    queues[queue_count] = (struct queue){.stream = stream, .device = device};
+    return &queues[queue_count++];
+}
+
+/* The lock is held. So many submits more were seen. */
+static void see(struct vk_device_state *device, uint64_t count)
+{
+    device->seen += count;
+    seen += count;
+}
+
+/* The lock is held. Also those that were sent while nothing was recorded. */
+static void see_all(struct vk_device_state *device)
+{
+    see(device, __atomic_load_n(&device->sends, __ATOMIC_SEQ_CST) - device->seen);
+}
+
+/* ---- values of semaphores, under the lock ---------------------------------------------------- */
+
+static void add_value(struct values *v, const struct value *value)
+{
+    struct value *at = &v->all[v->next++ % VALUE_COUNT_MAX];
+
+    v->live += !at->handle;
+    *at = *value;
+}
+
+static void take_value(struct values *v, struct value *at)
+{
+    at->handle = NULL;
+    v->live--;
+}
+
+/* The first at or behind `from` that is of this semaphore; NULL: none. */
+static struct value *next_value(struct values *v, const struct tsm_handle *handle,
+                                struct value *from)
+{
+    struct value *at = from ? from : v->all;
+
+    while (v->live && at < v->all + VALUE_COUNT_MAX) {
+        if (at->handle == handle && at->id == handle->id)
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
+static void forget_values(struct values *v, const struct vk_device_state *device)
+{
+    for (struct value *at = v->all; v->live && at < v->all + VALUE_COUNT_MAX; at++)
+        if (at->handle && at->device == device)
+            take_value(v, at);
+}
+
+void vk_order_device_gone(struct vk_device_state *device)
+{
+    uint32_t kept = 0;
+
+    vk_lock_take(&lock);
+    see_all(device);
+    for (uint32_t i = 0; i < queue_count; i++)
+        if (queues[i].device != device)
+            queues[kept++] = queues[i];
+    queue_count = kept;
+    forget_values(&awaited, device);
+    forget_values(&signalled, device);
+    vk_lock_give(&lock);
+}
+
+/* ---- what is sent --------------------------------------------------------------------------- */
+
+static struct tsm_handle *handle_of(uint32_t type, uint64_t raw)
+{
+    return raw ? tsm_handle_find(SBT_API_VULKAN, type, raw) : NULL;
+}
+
+/* A batch of a command. */
+struct batch {
+    const struct tsm_call *call;
+    uint32_t index, count;
+};
+
+/* When this batch is complete, which includes those before it, its queue has come there. */
+static uint64_t point_of(const struct batch *b)
+{
+    bool is_last = b->index + 1 >= b->count;
+    uint64_t index = b->index < ALL_OF_IT - 1 ? b->index : ALL_OF_IT - 1;
+
+    return b->call->position << BATCH_BITS | (is_last ? ALL_OF_IT : index);
+}
+
+/* When its queue has come there, this batch is complete. */
+static uint64_t point_behind(const struct batch *b)
+{
+    uint64_t index = b->index < ALL_OF_IT - 1 ? b->index : ALL_OF_IT;
+
+    return b->call->position << BATCH_BITS | index;
+}
+
+static uint64_t end_of(uint64_t position)
+{
+    return position << BATCH_BITS | ALL_OF_IT;
+}
+
+/* The fence or semaphore stands for this batch; a semaphore for reaching `value`. */
+static void stands_for(struct tsm_handle *handle, const struct batch *b, uint64_t value)
+{
+    if (!handle)
+        return;
+    vk_lock_take(&lock);
+    handle->stream = b->call->stream;
+    handle->position = point_of(b);
+    handle->user = (void *)(uintptr_t)value; /* NOLINT: a number */
+    vk_lock_give(&lock);
+}
+
+static void sent(const struct tsm_call *call, VkQueue to, VkFence fence, bool is_submit)
+{
+    struct vk_device_state *device = vk_state_of(to);
+    struct queue *queue;
+
+    vk_lock_take(&lock);
+    queue = queue_of(call->stream, device);
+    see(device, is_submit);
+    if (queue) {
+        queue->sent = call->position;
+        queue->when = ++now;
+    }
+    vk_lock_give(&lock);
+    stands_for(handle_of(VK_OBJECT_VkFence, VK_RAW(fence)), &(struct batch){call, 0, 1}, 0);
+}
+
+/* The device refused it. */
+static void not_sent(VkQueue to)
+{
+    vk_lock_take(&lock);
+    see(vk_state_of(to), 1);
+    vk_lock_give(&lock);
+}
+
+/* A signal that waits for some stages only comes before the batch is complete. */
+static bool is_behind_all(VkPipelineStageFlags2 stages)
+{
+    return stages & (VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT);
+}
+
+void vk_order_semaphore_made(VkSemaphore semaphore, bool is_timeline)
+{
+    struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
+
+    if (handle)
+        handle->incarnation = is_timeline ? TIMELINE : BINARY;
+}
+
+static void note_complete(struct tsm_stream *stream, uint64_t point);
+
+/* The lock is held. What is complete when the queue has come to `at`, where it may be already. */
+static void add_after(struct queue *q, uint64_t at, struct tsm_stream *stream, uint64_t point)
+{
+    q->after[q->after_count++ % AFTER_COUNT_MAX] = (struct after){at, point, stream};
+    if (q->completed >= at)
+        note_complete(stream, point);
+}
+
+/* The lock is held. The waits for this value that were sent before it. */
+static void link_waits(const struct value *signal)
+{
+    struct value *wait = next_value(&awaited, signal->handle, NULL);
+
+    for (; wait; wait = next_value(&awaited, signal->handle, wait + 1)) {
+        struct queue *q = queues;
+        if (wait->value != signal->value)
+            continue;
+        while (q < queues + queue_count && (q->stream != wait->stream || q->device != wait->device))
+            q++;
+        if (q < queues + queue_count && wait->stream != signal->stream)
+            add_after(q, wait->point, signal->stream, signal->point);
+        take_value(&awaited, wait);
+    }
+}
+
+/* A timeline semaphore stands for its highest value; values may be sent in another order, and come
+ * from several queues. */
+static void stands_for_value(struct tsm_handle *handle, const struct value *signal)
+{
+    const uint64_t highest = (uintptr_t)handle->user;
+    struct value other = *signal;
+
+    vk_lock_take(&lock);
+    if (!handle->stream || highest < signal->value) {
+        other.value = highest;
+        other.stream = handle->stream;
+        other.point = handle->position;
+        handle->stream = signal->stream;
+        handle->position = signal->point;
+        handle->user = (void *)(uintptr_t)signal->value; /* NOLINT: a number */
+    }
+    if (other.stream && (other.stream != signal->stream || other.value == signal->value))
+        add_value(&signalled, &other);
+    link_waits(signal);
+    vk_lock_give(&lock);
+}
+
+static void signals(const struct batch *b, VkQueue to, VkSemaphore semaphore, uint64_t value,
+                    VkPipelineStageFlags2 stages)
+{
+    struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
+
+    if (handle && handle->incarnation == TIMELINE && is_behind_all(stages))
+        stands_for_value(handle, &(struct value){handle, handle->id, value, point_of(b),
+                                                 b->call->stream, vk_state_of(to)});
+    else if (handle && is_behind_all(stages))
+        stands_for(handle, b, handle->incarnation == BINARY ? 0 : value);
+    vk_timeline_signals(to, semaphore, value);
+}
+
+/* The lock is held. The signal that makes the semaphore reach the value that is waited for. False:
+ * none was seen. */
+static bool find_signal(const struct value *wait, struct value *out)
+{
+    const struct tsm_handle *handle = wait->handle;
+    struct value *at = next_value(&signalled, handle, NULL);
+
+    *out = *wait;
+    if (handle->stream && (uintptr_t)handle->user == wait->value) {
+        out->stream = handle->stream;
+        out->point = handle->position;
+        return true;
+    }
+    while (at && at->value != wait->value)
+        at = next_value(&signalled, handle, at + 1);
+    if (at)
+        *out = *at;
+    return at != NULL;
+}
+
+/* The batch waits for the semaphore, to reach `value`. */
+static void waits_for(const struct batch *b, VkQueue to, VkSemaphore semaphore, uint64_t value)
+{
+    const struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
+    struct value wait = {handle, 0, value, point_behind(b), b->call->stream, vk_state_of(to)};
+    struct value signal;
+    struct queue *q = queues;
+
+    vk_timeline_waits(to, semaphore, value);
+    if (!handle)
+        return;
+    wait.id = handle->id;
+    wait.value = handle->incarnation == BINARY ? 0 : value;
+    vk_lock_take(&lock);
+    while (q < queues + queue_count && (q->stream != wait.stream || q->device != wait.device))
+        q++;
+    if (q < queues + queue_count && find_signal(&wait, &signal)) {
+        if (signal.stream != q->stream)
+            add_after(q, wait.point, signal.stream, signal.point);
+    } else if (handle->incarnation == TIMELINE && value) {
+        add_value(&awaited, &wait);
+    }
+    vk_lock_give(&lock);
+}
+
+static uint64_t value_at(const uint64_t *values, uint32_t count, uint32_t i)
+{
+    return values && i < count ? values[i] : 0;
+}
+
+static const VkTimelineSemaphoreSubmitInfo *timeline(const void *chain)
+{
+    const VkBaseInStructure *s = chain;
+
+    while (s && s->sType != VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO)
+        s = s->pNext;
+    return (const void *)s;
+}
+
+static void sent_batch(const struct batch *b, VkQueue to, const VkSubmitInfo *s)
+{
+    const VkTimelineSemaphoreSubmitInfo none = {0}, *t = timeline(s->pNext);
+
+    t = t ? t : &none;
+    for (uint32_t i = 0; i < s->waitSemaphoreCount; i++)
+        waits_for(b, to, s->pWaitSemaphores[i],
+                  value_at(t->pWaitSemaphoreValues, t->waitSemaphoreValueCount, i));
+    for (uint32_t i = 0; i < s->signalSemaphoreCount; i++)
+        signals(b, to, s->pSignalSemaphores[i],
+                value_at(t->pSignalSemaphoreValues, t->signalSemaphoreValueCount, i),
+                VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+}
+
+static void sent_batch2(const struct batch *b, VkQueue to, const VkSubmitInfo2 *s)
+{
+    for (uint32_t i = 0; i < s->waitSemaphoreInfoCount; i++)
+        waits_for(b, to, s->pWaitSemaphoreInfos[i].semaphore, s->pWaitSemaphoreInfos[i].value);
+    for (uint32_t i = 0; i < s->signalSemaphoreInfoCount; i++)
+        signals(b, to, s->pSignalSemaphoreInfos[i].semaphore, s->pSignalSemaphoreInfos[i].value,
+                s->pSignalSemaphoreInfos[i].stageMask);
+}
+
+/* Sent: with TS_CHECKSUM=submit the device is not given the next work before this was looked at, if
+ * it can end. */
+static void check_each(const struct tsm_call *call, VkQueue queue);
+
+void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkQueueSubmit *a = args;
+
+    if (result < 0) {
+        not_sent(a->queue);
+        return;
+    }
+    vk_time_sent(call);
+    sent(call, a->queue, a->fence, true);
+    for (uint32_t i = 0; i < a->submitCount; i++)
+        sent_batch(&(struct batch){call, i, a->submitCount}, a->queue, &a->pSubmits[i]);
+    check_each(call, a->queue);
+    vk_time_collect_some();
+    tsm_checkpoint_point(false);
+}
+
+void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkQueueSubmit2 *a = args;
+
+    if (result < 0) {
+        not_sent(a->queue);
+        return;
+    }
+    vk_time_sent(call);
+    sent(call, a->queue, a->fence, true);
+    for (uint32_t i = 0; i < a->submitCount; i++)
+        sent_batch2(&(struct batch){call, i, a->submitCount}, a->queue, &a->pSubmits[i]);
+    check_each(call, a->queue);
+    vk_time_collect_some();
+    tsm_checkpoint_point(false);
+}
+
+void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkQueueBindSparse *a = args;
+
+    if (result < 0)
+        return;
+    sent(call, a->queue, a->fence, false);
+    for (uint32_t i = 0; i < a->bindInfoCount; i++) {
+        const VkBindSparseInfo *b = &a->pBindInfo[i];
+        VkSubmitInfo info = {.pNext = b->pNext,
+                             .waitSemaphoreCount = b->waitSemaphoreCount,
+                             .pWaitSemaphores = b->pWaitSemaphores,
+                             .signalSemaphoreCount = b->signalSemaphoreCount,
+                             .pSignalSemaphores = b->pSignalSemaphores};
+        sent_batch(&(struct batch){call, i, a->bindInfoCount}, a->queue, &info);
+    }
+}
+
+/* ---- what is complete ----------------------------------------------------------------------- */
+
+/* The lock is held. With a batch all that was sent to its queue before is complete, and what that
+ * has waited for. */
+static void note_complete(struct tsm_stream *stream, uint64_t point)
+{
+    for (uint32_t i = 0; i < queue_count; i++) {
+        struct queue *q = &queues[i];
+        if (q->stream != stream || q->completed >= point)
+            continue;
+        q->completed = point;
+        for (uint32_t j = 0; j < AFTER_COUNT_MAX && j < q->after_count; j++)
+            if (q->after[j].at <= point)
+                note_complete(q->after[j].stream, q->after[j].point);
+    }
+}
+
+void vk_order_complete(struct tsm_stream *stream, uint64_t position)
+{
+    vk_lock_take(&lock);
+    note_complete(stream, end_of(position));
+    vk_lock_give(&lock);
+}
+
+bool vk_order_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out)
+{
+    const struct tsm_handle *handle = handle_of(type, raw);
+
+    if (!handle)
+        return false;
+    vk_lock_take(&lock);
+    *out = (struct tsm_sync_point){handle->stream, handle->position};
+    vk_lock_give(&lock);
+    return out->stream != NULL;
+}
+
+void vk_order_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync_point *point)
+{
+    struct tsm_handle *handle = handle_of(type, raw);
+
+    if (!handle)
+        return;
+    vk_lock_take(&lock);
+    handle->stream = point->stream;
+    handle->position = point->point;
+    vk_lock_give(&lock);
+}
+
+bool vk_order_learn(const struct tsm_sync_point *point, struct vk_learnt *out)
+{
+    bool is_news = false;
+
+    vk_lock_take(&lock);
+    for (uint32_t i = 0; i < queue_count && !is_news; i++) {
+        struct queue *q = &queues[i];
+        is_news = q->stream == point->stream && q->learnt < point->point;
+        if (!is_news)
+            continue;
+        q->learnt = point->point;
+        *out =
+            (struct vk_learnt){(struct vk_device_state *)(uintptr_t)q->device,
+                               point->point >> BATCH_BITS, (point->point & ALL_OF_IT) == ALL_OF_IT};
+    }
+    if (is_news)
+        note_complete(point->stream, point->point);
+    vk_lock_give(&lock);
+    return is_news;
+}
+
+/* The lock is held. The device's queue to which work was sent last; NULL: something of the device
+ * is under way. A submit that has not been seen here, because it is just being sent or was not
+ * recorded, is one under way. */
+static const struct queue *idle(const struct vk_device_state *device)
+{
+    const struct queue *last = NULL;
+
+    if (queue_count == QUEUE_COUNT_MAX ||
+        device->seen != __atomic_load_n(&device->sends, __ATOMIC_SEQ_CST))
+        return NULL;
+    for (uint32_t i = 0; i < queue_count; i++) {
+        const struct queue *q = &queues[i];
+        if (q->device != device)
+            continue;
+        if (q->completed < end_of(q->sent))
+            return NULL;
+        last = last && last->when > q->when ? last : q;
+    }
+    return last;
+}
+
+/* The lock is held. */
+static bool all_idle(uint64_t sends)
+{
+    bool all = seen == sends;
+
+    for (uint32_t i = 0; i < queue_count && all; i++)
+        all = queues[i].completed >= end_of(queues[i].sent);
+    return all;
+}
+
+bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out)
+{
+    const struct queue *last;
+
+    vk_lock_take(&lock);
+    last = idle(device);
+    if (last)
+        *out = (struct vk_idle){tsm_stream_number(last->stream), last->sent,
+                                all_idle(vk_memory_sends())};
+    vk_lock_give(&lock);
+    return last != NULL;
+}
+
+bool vk_order_last(const struct vk_device_state *device, struct vk_idle *out)
+{
+    const struct queue *last = NULL;
+
+    vk_lock_take(&lock);
+    for (uint32_t i = 0; i < queue_count; i++)
+        if (queues[i].device == device && (!last || queues[i].when > last->when))
+            last = &queues[i];
+    if (last)
+        *out = (struct vk_idle){tsm_stream_number(last->stream), last->sent, false};
+    vk_lock_give(&lock);
+    return last != NULL;
+}
+
+static void report(struct vk_device_state *device)
+{
+    vk_time_collect();
+    if (tsm_session_settings()->readback != TSM_READBACK_OFF)
+        vk_memory_report(device);
+}
+
+/* The program has waited. */
+static void waited(struct vk_device_state *device)
+{
+    report(device);
+    tsm_checkpoint_point(true);
+}
+
+void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkQueueWaitIdle *a = args;
+
+    if (result != VK_SUCCESS)
+        return;
+    vk_order_complete(call->stream, call->position);
+    vk_hidden_report(a->queue);
+    waited(vk_state_of(a->queue));
+}
+
+static void all_complete(struct vk_device_state *device)
+{
+    vk_lock_take(&lock);
+    see_all(device);
+    for (uint32_t i = 0; i < queue_count; i++)
+        if (queues[i].device == device)
+            queues[i].completed = end_of(queues[i].sent);
+    vk_lock_give(&lock);
+}
+
+void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkDeviceWaitIdle *a = args;
+
+    if (result != VK_SUCCESS)
+        return;
+    all_complete(vk_state_of(a->device));
+    vk_hidden_report_device(vk_state_of(a->device));
+    waited(vk_state_of(a->device));
+}
+
+static void reached(const struct tsm_handle *handle, uint64_t value)
+{
+    struct value *at;
+
+    if (!handle)
+        return;
+    vk_lock_take(&lock);
+    if (handle->stream && (uintptr_t)handle->user <= value)
+        note_complete(handle->stream, handle->position);
+    for (at = next_value(&signalled, handle, NULL); at;
+         at = next_value(&signalled, handle, at + 1)) {
+        if (at->value > value)
+            continue;
+        note_complete(at->stream, at->point);
+        take_value(&signalled, at);
+    }
+    vk_lock_give(&lock);
+}
+
+/* Which of several has come, nobody says. */
+void vk_fences_waited(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkWaitForFences *a = args;
+
+    if (result != VK_SUCCESS || (a->fenceCount > 1 && !a->waitAll))
+        return;
+    for (uint32_t i = 0; i < a->fenceCount; i++)
+        reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->pFences[i])), 0);
+    waited(vk_state_of(a->device));
+}
+
+void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkGetFenceStatus *a = args;
+
+    if (result != VK_SUCCESS)
+        return;
+    reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->fence)), 0);
+    waited(vk_state_of(a->device));
+}
+
+void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkWaitSemaphores *a = args;
+    const VkSemaphoreWaitInfo *info = a->pWaitInfo;
+
+    if (result != VK_SUCCESS ||
+        (info->semaphoreCount > 1 && (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT)))
+        return;
+    for (uint32_t i = 0; i < info->semaphoreCount; i++)
+        reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(info->pSemaphores[i])), info->pValues[i]);
+    waited(vk_state_of(a->device));
+}
+
+void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkGetSemaphoreCounterValue *a = args;
+
+    if (result != VK_SUCCESS)
+        return;
+    reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(a->semaphore)), *a->pValue);
+    waited(vk_state_of(a->device));
+}
+
+static void check_each(const struct tsm_call *call, VkQueue queue)
+{
+    if (tsm_session_settings()->checksum != TSM_CHECKSUM_COMMAND ||
+        !vk_pending_look(queue, call->stream, call->position))
+        return;
+    vk_memory_pull();
+    vk_order_complete(call->stream, call->position);
+    vk_hidden_report(queue);
+    report(vk_state_of(queue));
+}

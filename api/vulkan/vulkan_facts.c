@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Where nobody knows more than the structs say: see vulkan_valid.h. Not in the file that uses it: a
- * compiler would take the zeros for granted.
- */
-#include "api/vulkan/vulkan_valid.h"
-
-__attribute__((weak)) const struct vk_facts vk_facts = {NULL, NULL, NULL, NULL};
