@@ -6,7 +6,7 @@
  * bench_emu [MODULE.ptx]; bench_emu --loads MODULE.ptx KERNEL: modules alone.
  */
 #include "bench/measure.h"
-#include "emu/emu_abi.h"
+#include "emu/cuda/core/abi.h"
 
 #include <dlfcn.h>
 #include <malloc.h>

@@ -8,7 +8,7 @@
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "bench/measure.h"
-#include "emu/emu_abi.h"
+#include "emu/cuda/core/abi.h"
 
 #include <CL/cl.h>
 #include <dlfcn.h>

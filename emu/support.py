@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Which calls the software GPU does not implement: those of the description whose export in the built
-library is a weak one, of emu_stub.c. Usage: support.py LIBRARY CALLS.inc OUTPUT"""
+library is a weak one, of emu/cuda/core/stub.c. Usage: support.py LIBRARY CALLS.inc OUTPUT"""
 import re
 import subprocess
 import sys

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
-#include "emu/emu_fatbin.h"
+#include "emu/cuda/module/fatbin.h"
 #include "tests/unit/check.h"
 
 static const char text[] =

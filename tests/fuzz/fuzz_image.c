@@ -5,7 +5,7 @@
  * it says of itself; and so can a file that the software GPU loads.
  */
 #include "api/cuda/image.h"
-#include "emu/emu_fatbin.h"
+#include "emu/cuda/module/fatbin.h"
 
 #include <stdlib.h>
 #include <string.h>

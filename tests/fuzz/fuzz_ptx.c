@@ -4,7 +4,7 @@
  * or with a line of the log. What loads is loaded again by its record, and by one that lies.
  */
 #include "base/buffer.h"
-#include "emu/ptx.h"
+#include "emu/ptx/ptx.h"
 
 #include <stdint.h>
 

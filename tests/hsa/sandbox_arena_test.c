@@ -3,7 +3,7 @@
  * The file that the sandbox's memory lies in stays as large as what is allocated needs, whatever
  * was allocated and freed before: the sandbox can keep mappings of all that the file has.
  */
-#include "emu/hsa/emu_hsa_sandbox.h"
+#include "emu/hsa/sandbox/sandbox.h"
 
 #include "api/hsa/sandbox.h"
 #include "tests/unit/check.h"

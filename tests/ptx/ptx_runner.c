@@ -6,7 +6,7 @@
  * pointers: to its part of INPUTS (THREADS times BYTES, 32 when not given) and to THREADS zeroed
  * 64-bit results, which are written out. A module that does not load: exit 2, its log on stderr.
  */
-#include "emu/ptx.h"
+#include "emu/ptx/ptx.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Clusters: special registers, the barrier, shared memory of other blocks by every kind of access,
  * copies between blocks, schedules, what is a fault, and what races.
  */
-#include "emu/ptx_watch.h"
+#include "emu/ptx/check/watch.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ptx_harness.h"
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_PTX_HARNESS_H
 #define TESTS_UNIT_PTX_HARNESS_H
 
-#include "emu/ptx.h"
+#include "emu/ptx/ptx.h"
 
 /* Zeroed, 256-byte aligned; never freed. Accesses outside of it are faults. */
 void *dev_alloc(size_t size);

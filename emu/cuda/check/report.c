@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emu/cuda/check/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "api/cuda/cuda_prototypes.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/text.h"
+#include "emu/cuda/check/host_stack.h"
+#include "emu/cuda/check/json.h"
+#include "emu/cuda/core/emu.h"
+
+#define TEXT_MAX 512
+
+/* ---- for people ---- */
+
+static void say(struct tsm_buffer *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(struct tsm_buffer *b, const char *format, ...)
+{
+    char text[2 * TEXT_MAX];
+    va_list ap;
+
+    va_start(ap, format);
+    tsm_buffer_add(b, text, tsm_vformat(text, sizeof(text), format, ap));
+    va_end(ap);
+}
+
+static const char *error_name(CUresult error)
+{
+    const char *name = NULL;
+
+    cuGetErrorName(error, &name);
+    return name;
+}
+
+static const char *access_name(enum ptx_access access)
+{
+    static const char *const names[] = {NULL, "load", "store", "atomic"};
+
+    return names[access];
+}
+
+static void say_place(struct tsm_buffer *b, const struct emu_finding *f,
+                      const struct ptx_place *place, const char *title)
+{
+    char text[TEXT_MAX], file[TEXT_MAX];
+    uint32_t line;
+
+    say(b, "  %s block (%u,%u,%u), thread (%u,%u,%u)\n", title, place->block[0], place->block[1],
+        place->block[2], place->thread[0], place->thread[1], place->thread[2]);
+    for (uint32_t k = 0; k < place->depth; k++) {
+        const struct ptx_level *level = &place->stack[k];
+        ptx_module_line(f->module, level->line, text, sizeof(text));
+        say(b, "    #%u %s, PTX line %u: %s", k, level->function, level->line, text);
+        if (ptx_module_source(f->module, level->line, file, sizeof(file), &line))
+            say(b, "  (%s:%u)", file, line);
+        say(b, "\n");
+    }
+    if (place->depth == PTX_DEPTH_MAX)
+        say(b, "    ... (more levels)\n");
+}
+
+static void say_stack(struct tsm_buffer *b, const char *title, uint32_t stack)
+{
+    char text[TEXT_MAX];
+
+    if (!stack)
+        return;
+    say(b, "  %s\n", title);
+    for (unsigned k = 0; k < emu_stack_depth(stack); k++) {
+        emu_stack_frame(stack, k, text, sizeof(text));
+        say(b, "    #%u %s\n", k, text);
+    }
+}
+
+static void say_near(struct tsm_buffer *b, const struct emu_finding *f)
+{
+    char text[TEXT_MAX];
+
+    emu_near_text(text, sizeof(text), f->near, f->address);
+    say(b, "  address is %s\n", text);
+    say_stack(b, "allocated by", f->near->memory.stack);
+    say_stack(b, "freed by", f->near->memory.free_stack);
+}
+
+static void say_standing(struct tsm_buffer *b, const struct emu_finding *f)
+{
+    char text[TEXT_MAX];
+
+    for (uint32_t k = 0; k < f->fault->standing_count; k++) {
+        const struct ptx_standing *s = &f->fault->standing[k];
+        ptx_module_line(f->module, s->line, text, sizeof(text));
+        say(b, "  %u threads of the block %s at PTX line %u: %s\n", s->threads, s->why, s->line,
+            text);
+    }
+}
+
+static void write_text(const struct emu_finding *f)
+{
+    struct tsm_buffer b = {0};
+
+    say(&b, "tracesmith emu: %s\n", f->message);
+    if (f->place)
+        say_place(&b, f, f->place, "by");
+    if (f->other)
+        say_place(&b, f, f->other,
+                  f->other_access == PTX_ACCESS_LOAD ? "after a load by" : "after a store by");
+    if (f->fault)
+        say_standing(&b, f);
+    if (f->variable)
+        say(&b, "  address is %s\n", f->variable);
+    if (f->near)
+        say_near(&b, f);
+    say_stack(&b, "launched by", f->launch_stack);
+    for (size_t at = 0; at < b.size;) {
+        ssize_t n = write(STDERR_FILENO, b.data + at, b.size - at);
+        if (n < 0 && errno != EINTR)
+            break;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    tsm_buffer_finish(&b);
+}
+
+/* ---- for programs ---- */
+
+static void json_place(struct tsm_buffer *b, const struct emu_finding *f, const char *name,
+                       const struct ptx_place *place)
+{
+    char text[TEXT_MAX];
+    uint32_t line;
+
+    emu_json_open(b, name, '{');
+    emu_json_three(b, "block", place->block);
+    emu_json_three(b, "thread", place->thread);
+    emu_json_open(b, "stack", '[');
+    for (uint32_t k = 0; k < place->depth; k++) {
+        const struct ptx_level *level = &place->stack[k];
+        emu_json_open(b, NULL, '{');
+        emu_json_text(b, "function", level->function);
+        emu_json_number(b, "line", level->line);
+        ptx_module_line(f->module, level->line, text, sizeof(text));
+        emu_json_text(b, "text", text);
+        if (ptx_module_source(f->module, level->line, text, sizeof(text), &line)) {
+            emu_json_text(b, "source", text);
+            emu_json_number(b, "source_line", line);
+        }
+        emu_json_close(b, '}');
+    }
+    emu_json_close(b, ']');
+    emu_json_close(b, '}');
+}
+
+static void json_stack(struct tsm_buffer *b, const char *name, uint32_t stack)
+{
+    char text[TEXT_MAX];
+
+    if (!stack)
+        return;
+    emu_json_open(b, name, '[');
+    for (unsigned k = 0; k < emu_stack_depth(stack); k++) {
+        emu_stack_frame(stack, k, text, sizeof(text));
+        emu_json_text(b, NULL, text);
+    }
+    emu_json_close(b, ']');
+}
+
+static void json_near(struct tsm_buffer *b, const struct emu_near *near)
+{
+    static const char *const wheres[] = {"inside", "before", "after"};
+    const struct emu_memory *m = &near->memory;
+
+    emu_json_open(b, "allocation", '{');
+    emu_json_hex(b, "address", m->address);
+    emu_json_number(b, "size", m->size);
+    emu_json_text(b, "kind", emu_memory_kind_name(m->kind));
+    emu_json_text(b, "state", near->is_freed || m->free_stack ? "freed" : "live");
+    emu_json_text(b, "where", wheres[near->where]);
+    emu_json_number(b, "distance", near->distance);
+    json_stack(b, "allocated_by", m->stack);
+    json_stack(b, "freed_by", m->free_stack);
+    emu_json_close(b, '}');
+}
+
+static void json_standing(struct tsm_buffer *b, const struct ptx_fault *fault)
+{
+    emu_json_open(b, "standing", '[');
+    for (uint32_t k = 0; k < fault->standing_count; k++) {
+        emu_json_open(b, NULL, '{');
+        emu_json_number(b, "line", fault->standing[k].line);
+        emu_json_number(b, "threads", fault->standing[k].threads);
+        emu_json_text(b, "why", fault->standing[k].why);
+        emu_json_close(b, '}');
+    }
+    emu_json_close(b, ']');
+}
+
+static void json_access(struct tsm_buffer *b, const struct emu_finding *f)
+{
+    emu_json_open(b, "access", '{');
+    emu_json_text(b, "kind", access_name(f->access));
+    emu_json_text(b, "space", f->space);
+    emu_json_hex(b, "address", f->address);
+    emu_json_number(b, "size", f->size);
+    emu_json_close(b, '}');
+}
+
+static void json_finding(struct tsm_buffer *b, const struct emu_finding *f)
+{
+    emu_json_open(b, NULL, '{');
+    emu_json_text(b, "schema", "tsemu-report/1");
+    emu_json_text(b, "check", f->check);
+    emu_json_number(b, "error", f->error);
+    emu_json_text(b, "error_name", f->error ? error_name(f->error) : NULL);
+    emu_json_text(b, "message", f->message);
+    emu_json_text(b, "kernel", f->kernel);
+    if (f->access)
+        json_access(b, f);
+    if (f->place)
+        json_place(b, f, "by", f->place);
+    if (f->other) {
+        json_place(b, f, "after", f->other);
+        emu_json_text(b, "after_kind", access_name(f->other_access));
+    }
+    if (f->fault && f->fault->standing_count)
+        json_standing(b, f->fault);
+    if (f->variable)
+        emu_json_text(b, "variable", f->variable);
+    if (f->near)
+        json_near(b, f->near);
+    json_stack(b, "launched_by", f->launch_stack);
+    emu_json_close(b, '}');
+    tsm_buffer_add_u8(b, '\n');
+}
+
+static void write_json(const struct emu_finding *f)
+{
+    struct tsm_buffer b = {0};
+    const char *why;
+    int fd = tsm_file_append(emu_settings.report, &why);
+
+    json_finding(&b, f);
+    if (fd < 0 || b.failed || write(fd, b.data, b.size) != (ssize_t)b.size)
+        emu_report("cannot write to TS_EMU_REPORT=%s: %s", emu_settings.report,
+                   why ? why : tsm_errno_text(errno));
+    if (fd >= 0)
+        close(fd);
+    tsm_buffer_finish(&b);
+}
+
+void emu_finding_write(const struct emu_finding *finding)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+    pthread_mutex_lock(&lock);
+    write_text(finding);
+    if (emu_settings.report)
+        write_json(finding);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- what findings there are ---- */
+
+static CUresult fault_result(const struct ptx_fault *fault)
+{
+    switch (fault->kind) {
+    case PTX_FAULT_ADDRESS:
+    case PTX_FAULT_HANDLE:
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case PTX_FAULT_MISALIGNED:
+        return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case PTX_FAULT_ASSERT:
+        return CUDA_ERROR_ASSERT;
+    case PTX_FAULT_HANG:
+    case PTX_FAULT_TIMEOUT:
+        return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case PTX_FAULT_STACK:
+        return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case PTX_FAULT_PC:
+        return CUDA_ERROR_INVALID_PC;
+    case PTX_FAULT_NO_MEMORY:
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    default:
+        return CUDA_ERROR_LAUNCH_FAILED;
+    }
+}
+
+CUresult emu_finding_fault(const struct ptx_fault *fault, const struct ptx_module *module,
+                           const char *kernel, uint32_t launch_stack)
+{
+    char message[TEXT_MAX];
+    struct emu_near near;
+    struct emu_finding f = {.check = "fault",
+                            .error = fault_result(fault),
+                            .message = message,
+                            .module = module,
+                            .kernel = kernel,
+                            .place = fault->place.depth ? &fault->place : NULL,
+                            .access = fault->access,
+                            .space = fault->space,
+                            .address = fault->address,
+                            .size = fault->size,
+                            .fault = fault,
+                            .launch_stack = launch_stack};
+    bool is_memory = fault->access != PTX_ACCESS_NONE;
+
+    if (is_memory && f.space[0] == 'g' && emu_memory_near(&near, fault->address))
+        f.near = &near;
+    size_t used = tsm_format(message, sizeof(message), "%s (%d): %s", error_name(f.error),
+                             (int)f.error, fault->text);
+    if (is_memory)
+        tsm_format(message + used, sizeof(message) - used, ", %s in %s memory",
+                   access_name(f.access), f.space);
+    if (fault->kind == PTX_FAULT_NO_MEMORY)
+        tsm_format(message, sizeof(message), "%s (%d): no host memory for kernel %s",
+                   error_name(f.error), (int)f.error, kernel);
+    emu_finding_write(&f);
+    return f.error;
+}
+
+void emu_finding_leak(const struct emu_memory *memory)
+{
+    char message[TEXT_MAX];
+    struct emu_near near = {.memory = *memory};
+    struct emu_finding f = {.check = "leak", .message = message, .near = &near};
+
+    f.address = memory->address;
+    tsm_format(message, sizeof(message),
+               "leak: %llu bytes of %s at 0x%llx were not freed before their context went",
+               (unsigned long long)memory->size, emu_memory_kind_name(memory->kind),
+               (unsigned long long)memory->address);
+    emu_finding_write(&f);
+}
+
+void emu_finding_memory(size_t wanted, size_t used)
+{
+    char message[TEXT_MAX];
+    struct emu_finding f = {
+        .check = "memory", .error = CUDA_ERROR_OUT_OF_MEMORY, .message = message};
+
+    if (!emu_settings.checks)
+        return;
+    tsm_format(
+        message, sizeof(message),
+        "CUDA_ERROR_OUT_OF_MEMORY (2): %zu bytes were asked for, %zu of the device's %zu are in "
+        "use (TS_EMU_MEMORY)",
+        wanted, used, emu_settings.memory_size);
+    emu_finding_write(&f);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What went wrong, for people on stderr and for programs in TS_EMU_REPORT: one JSON object a line,
+ * schema "tsemu-report/1", described in docs/emu.md.
+ *
+ * Threads: any; a finding is written in one piece.
+ */
+#ifndef EMU_FINDING_H
+#define EMU_FINDING_H
+
+#include "emu/cuda/memory/memory.h"
+#include "emu/ptx/ptx.h"
+
+/* Fields that do not apply are 0 or NULL. */
+struct emu_finding {
+    const char *check;   /* "fault", "uninit", "race", "blocks", "leak", "memory" */
+    CUresult error;      /* what the context is left with */
+    const char *message; /* one line */
+    const struct ptx_module *module;
+    const char *kernel;
+    const struct ptx_place *place; /* who did it */
+    enum ptx_access access;
+    const char *space;
+    uint64_t address;
+    uint32_t size;
+    const struct emu_near *near;   /* of the address */
+    const char *variable;          /* that the address lies in, with offset */
+    const struct ptx_place *other; /* of a race: who else */
+    enum ptx_access other_access;
+    const struct ptx_fault *fault; /* for those that stand around */
+    uint32_t launch_stack;
+};
+
+void emu_finding_write(const struct emu_finding *finding);
+
+/* The launch of `kernel` ended with a fault. Returns the result that the context keeps. */
+CUresult emu_finding_fault(const struct ptx_fault *fault, const struct ptx_module *module,
+                           const char *kernel, uint32_t launch_stack);
+
+/* Memory that the context did not free, TS_EMU_CHECK=leak. */
+void emu_finding_leak(const struct emu_memory *memory);
+
+/* An allocation that the device has no room for; told only when something is looked for. */
+void emu_finding_memory(size_t wanted, size_t used);
+
+#endif

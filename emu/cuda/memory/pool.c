@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emu/cuda/memory/pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/cuda/check/host_stack.h"
+#include "emu/cuda/check/watch.h"
+#include "emu/cuda/core/context.h"
+#include "emu/cuda/core/emu.h"
+#include "emu/cuda/core/object.h"
+#include "emu/cuda/graph/capture.h"
+#include "emu/cuda/graph/graph.h"
+#include "emu/cuda/memory/memory.h"
+#include "emu/cuda/stream/stream.h"
+
+/* An allocation from a pool. */
+struct block {
+    CUmemoryPool pool;
+    CUcontext context;
+    uint64_t address;
+    size_t size;
+    bool is_freed;
+    bool is_graphs;  /* its address belongs to a node: kept until the context goes */
+    CUstream stream; /* where it was freed; only compared, may be gone */
+    struct block *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct block *blocks;
+
+/* ---- blocks ---- */
+
+static struct block **find_block(uint64_t address)
+{
+    struct block **at = &blocks;
+
+    while (*at && ((*at)->address != address || (*at)->is_freed))
+        at = &(*at)->next;
+    return at;
+}
+
+static struct block *take_freed(CUmemoryPool pool, CUstream stream, size_t size)
+{
+    for (struct block *b = blocks; b; b = b->next)
+        if (b->is_freed && !b->is_graphs && b->pool == pool && b->stream == stream &&
+            b->size == size) {
+            b->is_freed = false;
+            return b;
+        }
+    return NULL;
+}
+
+static CUresult new_block(struct block **out, CUmemoryPool pool, CUcontext context, size_t size)
+{
+    struct emu_memory what = {
+        .kind = EMU_MEMORY_POOL, .context = context, .device = pool->device, .owner = pool};
+    struct block *block = calloc(1, sizeof(*block));
+    CUresult result;
+
+    if (!block)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *block = (struct block){.pool = pool, .context = context, .size = size, .next = blocks};
+    result = emu_memory_allocate(&block->address, EMU_WINDOW_DEVICE, size, &what);
+    if (result) {
+        free(block);
+        return result;
+    }
+    blocks = block;
+    *out = block;
+    return CUDA_SUCCESS;
+}
+
+static bool has_blocks(CUmemoryPool pool)
+{
+    for (struct block *b = blocks; b; b = b->next)
+        if (b->pool == pool)
+            return true;
+    return false;
+}
+
+static void free_block(struct block *block)
+{
+    CUmemoryPool pool = block->pool;
+
+    free(block);
+    if (pool->is_destroyed && !has_blocks(pool))
+        free(pool);
+}
+
+static void release_where(CUcontext context, CUstream stream, CUmemoryPool pool)
+{
+    pthread_mutex_lock(&lock);
+    for (struct block **at = &blocks; *at;) {
+        struct block *b = *at;
+        if (!b->is_freed || b->is_graphs || (context && b->context != context) ||
+            (stream && b->stream != stream) || (pool && b->pool != pool)) {
+            at = &b->next;
+            continue;
+        }
+        *at = b->next;
+        emu_memory_remove(b->address, 1u << EMU_MEMORY_POOL);
+        free_block(b);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_pool_release(CUcontext context, CUstream stream)
+{
+    release_where(context, stream && stream->is_legacy ? NULL : stream, NULL);
+}
+
+void emu_context_forget_blocks(CUcontext context)
+{
+    pthread_mutex_lock(&lock);
+    for (struct block **at = &blocks; *at;) {
+        struct block *b = *at;
+        if (b->context == context) {
+            *at = b->next;
+            free_block(b);
+        } else {
+            at = &b->next;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_pool_retire(CUmemoryPool pool)
+{
+    pthread_mutex_lock(&lock);
+    pool->is_destroyed = true;
+    if (!has_blocks(pool))
+        free(pool);
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_pool_measure(CUmemoryPool pool, size_t *used, size_t *high, bool reset)
+{
+    pthread_mutex_lock(&lock);
+    if (reset)
+        pool->used_high = pool->used;
+    *used = pool->used;
+    *high = pool->used_high;
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_pool_forget(uint64_t address)
+{
+    pthread_mutex_lock(&lock);
+    struct block **at = find_block(address), *block = *at;
+    if (block) {
+        block->pool->used -= block->size;
+        *at = block->next;
+        free_block(block);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the two commands ---- */
+
+struct step {
+    uint64_t address;
+    size_t size;
+    bool is_reuse;  /* old content is there and must go */
+    uint32_t stack; /* host stack of the call */
+    CUdevice device;
+};
+
+static void make_usable(struct emu_memory *memory, void *user)
+{
+    memory->is_readable = memory->is_writable = true;
+    memory->stack = ((const struct step *)user)->stack;
+    memory->free_stack = 0;
+}
+
+static void make_unusable(struct emu_memory *memory, void *user)
+{
+    memory->is_readable = memory->is_writable = false;
+    memory->free_stack = ((const struct step *)user)->stack;
+}
+
+static CUresult begin_run(struct emu_command *command)
+{
+    struct step *step = (struct step *)(void *)command->payload;
+
+    if (step->is_reuse)
+        memset((void *)(uintptr_t)step->address, emu_settings.fill, step->size);
+    emu_watch_fresh(step->address, step->size);
+    emu_memory_change(step->address, make_usable, step);
+    return CUDA_SUCCESS;
+}
+
+static CUresult end_run(struct emu_command *command)
+{
+    struct step *step = (struct step *)(void *)command->payload;
+
+    emu_memory_change(step->address, make_unusable, step);
+    return CUDA_SUCCESS;
+}
+
+static void begin_describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+
+    out->alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    out->alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    out->alloc.poolProps.location.id = step->device;
+    out->alloc.bytesize = step->size;
+    out->alloc.dptr = step->address;
+}
+
+static void end_describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+
+    out->free.dptr = step->address;
+}
+
+static CUresult begin_submit(const struct emu_command *command, CUstream stream);
+static CUresult end_submit(const struct emu_command *command, CUstream stream);
+
+static const struct emu_command_type begin_type = {.run = begin_run,
+                                                   .node = CU_GRAPH_NODE_TYPE_MEM_ALLOC + 1,
+                                                   .describe = begin_describe,
+                                                   .submit = begin_submit};
+static const struct emu_command_type end_type = {.run = end_run,
+                                                 .runs_after_error = true,
+                                                 .node = CU_GRAPH_NODE_TYPE_MEM_FREE + 1,
+                                                 .describe = end_describe,
+                                                 .submit = end_submit};
+
+static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step)
+{
+    struct emu_command *command = emu_command_create(type, sizeof(step));
+
+    step.stack = emu_stack_take();
+
+    if (command)
+        memcpy(command->payload, &step, sizeof(step));
+    return emu_stream_send(stream, command, false);
+}
+
+/* ---- allocation ---- */
+
+static CUresult take_block(struct step *out, CUmemoryPool pool, CUstream stream, size_t size)
+{
+    struct block *block;
+    CUresult result = CUDA_SUCCESS;
+
+    pthread_mutex_lock(&lock);
+    block = take_freed(pool, stream, size);
+    *out = (struct step){.size = size, .is_reuse = block != NULL};
+    if (!block && pool->size_max && pool->used + size > pool->size_max)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    else if (!block)
+        result = new_block(&block, pool, stream->context, size);
+    if (!result) {
+        out->address = block->address;
+        pool->used += size;
+        if (pool->used > pool->used_high)
+            pool->used_high = pool->used;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static CUresult capture_block(CUdeviceptr *dptr, size_t size, CUdevice device, CUstream stream)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS_v2 p = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}},
+        .bytesize = size};
+    struct emu_command *command;
+    CUresult result = emu_block_prepare(&command, &p);
+
+    if (!result)
+        result = emu_stream_send(stream, command, false);
+    if (!result)
+        *dptr = p.dptr;
+    return result;
+}
+
+static CUresult allocate(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUstream handle,
+                         bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    struct step step;
+
+    if (result)
+        return result;
+    if (!dptr || !size || size > emu_settings.memory_size)
+        return CUDA_ERROR_INVALID_VALUE;
+    size = (size + 511) & ~(size_t)511;
+    if (!pool)
+        result = cuDeviceGetMemPool(&pool, stream->context->device);
+    else if (!emu_object_is(EMU_POOL, pool) || pool->is_imported)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result && emu_stream_is_capturing(stream))
+        return capture_block(dptr, size, pool->device, stream);
+    if (!result)
+        result = take_block(&step, pool, stream, size);
+    if (!result)
+        result = send_step(stream, &begin_type, step);
+    if (!result)
+        *dptr = step.address;
+    return result;
+}
+
+static CUresult release_block(struct step *out, CUstream stream, uint64_t address);
+
+/* ---- nodes of graphs: the address is chosen once, and used by every launch ---- */
+
+static struct block *find_graphs_block(uint64_t address)
+{
+    struct block *b = blocks;
+
+    while (b && (!b->is_graphs || b->address != address))
+        b = b->next;
+    return b;
+}
+
+static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step);
+
+/* Bytes of the device's graphs, by CUgraphMem_attribute: in use, and of all nodes; behind each the
+ * most that it was. */
+#define GRAPH_SIZES (CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH + 1)
+static uint64_t graph_sizes[EMU_DEVICE_COUNT_MAX][GRAPH_SIZES];
+
+static void measure_graphs(CUdevice device)
+{
+    uint64_t *sizes = graph_sizes[device];
+    uint64_t used = 0, all = 0;
+
+    for (struct block *b = blocks; b; b = b->next)
+        if (b->is_graphs && b->pool->device == device) {
+            all += b->size;
+            used += b->is_freed ? 0 : b->size;
+        }
+    sizes[CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT] = used;
+    sizes[CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] = all;
+    for (unsigned i = 0; i < GRAPH_SIZES; i += 2)
+        if (sizes[i + 1] < sizes[i])
+            sizes[i + 1] = sizes[i];
+}
+
+static CUresult enter_attribute(CUdevice device, CUgraphMem_attribute attr, const void *value)
+{
+    CUresult result = emu_enter_device(device);
+
+    return !result && ((unsigned)attr >= GRAPH_SIZES || !value) ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    CUresult result = enter_attribute(device, attr, value);
+
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    measure_graphs(device);
+    memcpy(value, &graph_sizes[device][attr], sizeof(uint64_t));
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+/* The highs can be set to 0, from where they grow again. */
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    CUresult result = enter_attribute(device, attr, value);
+    uint64_t wanted = 1;
+
+    if (!result)
+        memcpy(&wanted, value, sizeof(wanted));
+    if (!result && (wanted || attr % 2 == 0))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    graph_sizes[device][attr] = 0;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+/* It goes with its context. */
+CUresult cuDeviceGraphMemTrim(CUdevice device)
+{
+    return emu_enter_device(device);
+}
+
+/* The memory is the program's again from here on; what an earlier launch left is gone. */
+static CUresult begin_submit(const struct emu_command *command, CUstream stream)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+
+    pthread_mutex_lock(&lock);
+    struct block *block = find_graphs_block(step->address);
+    if (block && block->is_freed) {
+        block->is_freed = false;
+        block->pool->used += block->size;
+        measure_graphs(block->pool->device);
+    }
+    pthread_mutex_unlock(&lock);
+    return send_step(stream, &begin_type, *step);
+}
+
+static CUresult end_submit(const struct emu_command *command, CUstream stream)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+    struct step freed;
+
+    CUresult result = release_block(&freed, stream, step->address);
+    return result ? result : send_step(stream, &end_type, *step);
+}
+
+CUresult emu_block_prepare(struct emu_command **out, CUDA_MEM_ALLOC_NODE_PARAMS_v2 *p)
+{
+    size_t size = (p->bytesize + 511) & ~(size_t)511;
+    struct block *block;
+    CUcontext context;
+    CUmemoryPool pool;
+    CUresult result = emu_enter(&context);
+
+    if (!result && (!p->bytesize || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+                    p->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        result = cuDeviceGetDefaultMemPool(&pool, p->poolProps.location.id);
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    result = new_block(&block, pool, context, size);
+    if (!result)
+        block->is_freed = block->is_graphs = true;
+    pthread_mutex_unlock(&lock);
+    *out = result ? NULL : emu_command_create(&begin_type, sizeof(struct step));
+    if (!*out)
+        return result ? result : CUDA_ERROR_OUT_OF_MEMORY;
+    *(struct step *)(void *)(*out)->payload =
+        (struct step){block->address, size, true, emu_stack_take(), p->poolProps.location.id};
+    p->dptr = block->address;
+    return CUDA_SUCCESS;
+}
+
+CUresult emu_block_free_prepare(struct emu_command **out, CUdeviceptr address)
+{
+    struct step step = {.address = address};
+
+    pthread_mutex_lock(&lock);
+    struct block *block = find_graphs_block(address);
+    if (block)
+        step.size = block->size;
+    pthread_mutex_unlock(&lock);
+    if (!block)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = emu_command_create(&end_type, sizeof(step));
+    if (!*out)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy((*out)->payload, &step, sizeof(step));
+    return CUDA_SUCCESS;
+}
+
+static CUresult release_block(struct step *out, CUstream stream, uint64_t address)
+{
+    CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+    pthread_mutex_lock(&lock);
+    struct block *block = *find_block(address);
+    if (block) {
+        block->is_freed = true;
+        block->stream = stream;
+        block->pool->used -= block->size;
+        *out = (struct step){.address = address,
+                             .size = block->size,
+                             .stack = emu_stack_take(),
+                             .device = block->pool->device};
+        result = CUDA_SUCCESS;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+/* Memory of cuMemAlloc may be freed in a stream, too; it goes at the call's next wait. */
+static CUresult release(CUdeviceptr address, CUstream handle, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    struct emu_memory memory;
+    struct step step;
+
+    if (result || !address)
+        return result;
+    if (emu_stream_is_capturing(stream)) {
+        struct emu_command *command;
+        result = emu_block_free_prepare(&command, address);
+        return result ? result : emu_stream_send(stream, command, false);
+    }
+    if (!emu_memory_find(&memory, address) || memory.address != address)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (memory.kind == EMU_MEMORY_DEVICE || memory.kind == EMU_MEMORY_IMPORTED)
+        return cuMemFree_v2(address);
+    result = release_block(&step, stream, address);
+    return result ? result : send_step(stream, &end_type, step);
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
+{
+    return allocate(dptr, bytesize, NULL, hStream, false);
+}
+
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
+{
+    return allocate(dptr, bytesize, NULL, hStream, true);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                 CUstream hStream)
+{
+    return pool ? allocate(dptr, bytesize, pool, hStream, false)
+                : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                      CUstream hStream)
+{
+    return pool ? allocate(dptr, bytesize, pool, hStream, true)
+                : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
+{
+    return release(dptr, hStream, false);
+}
+
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream)
+{
+    return release(dptr, hStream, true);
+}

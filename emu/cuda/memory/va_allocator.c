@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emu/cuda/memory/va_allocator.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "emu/cuda/memory/page.h"
+
+#define PAGE      EMU_PAGE
+#define ALIGNMENT 512u
+#define GAP       512u
+#define LARGE     (1u << 20) /* from here on allocations begin at a multiple of EMU_GRANULARITY */
+
+enum place_kind { PLACE_MEMORY, PLACE_RESERVATION, PLACE_FOREIGN };
+
+struct place {
+    uint64_t address;
+    uint64_t size; /* with its gap */
+    enum place_kind kind;
+};
+
+struct window {
+    uint64_t start;
+    uint64_t end;
+    uint64_t full_until; /* nothing worth having is free in [start, full_until) */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct window windows[EMU_WINDOW_COUNT];
+static struct place *places; /* sorted by address */
+static size_t count;
+static size_t capacity;
+
+/* ---- the sorted array ---- */
+
+/* The first place that ends after `address`. */
+static size_t find(uint64_t address)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (places[middle].address + places[middle].size > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static bool insert(struct place place)
+{
+    size_t at = find(place.address);
+
+    if (count == capacity) {
+        size_t more = capacity ? capacity * 2 : 256;
+        struct place *grown = realloc(places, more * sizeof(*grown));
+        if (!grown)
+            return false;
+        places = grown;
+        capacity = more;
+    }
+    memmove(&places[at + 1], &places[at], (count - at) * sizeof(*places));
+    places[at] = place;
+    count++;
+    return true;
+}
+
+static void erase(size_t at)
+{
+    struct place gone = places[at];
+
+    count--;
+    memmove(&places[at], &places[at + 1], (count - at) * sizeof(*places));
+    for (size_t i = 0; i < EMU_WINDOW_COUNT; i++)
+        if (gone.address >= windows[i].start && gone.address < windows[i].full_until)
+            windows[i].full_until = gone.address;
+}
+
+static bool is_free(uint64_t address, uint64_t size)
+{
+    size_t at = find(address);
+
+    return at == count || places[at].address >= address + size;
+}
+
+static uint64_t align_up(uint64_t value, uint64_t alignment)
+{
+    return (value + alignment - 1) & ~(alignment - 1);
+}
+
+/* The lowest free range of a window, 0 when there is none. */
+static uint64_t first_fit(struct window *w, uint64_t size, uint64_t alignment)
+{
+    uint64_t address = align_up(w->full_until, alignment);
+
+    for (size_t at = find(w->full_until); address + size <= w->end; at++) {
+        if (at == count || places[at].address >= address + size)
+            return address;
+        address = align_up(places[at].address + places[at].size, alignment);
+    }
+    return 0;
+}
+
+/* ---- windows ---- */
+
+#define TERA (1ull << 40)
+#define GIGA (1ull << 30)
+
+/* Asked of the kernel itself: ThreadSanitizer's mmap() moves a wish that is in its way elsewhere.
+ */
+static bool is_usable(uint64_t address)
+{
+    long got = syscall(SYS_mmap, address, PAGE, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+    if (got == -1)
+        return false;
+    syscall(SYS_munmap, got, PAGE);
+    return (uint64_t)got == address;
+}
+
+/* The usual place first. Under ThreadSanitizer only the lowest 512 GiB are the program's; under
+ * AddressSanitizer those are its own, and a replay may have taken the usual place before for memory
+ * that was recorded there: then a part of it that recordings hardly reach. */
+bool emu_place_init(void)
+{
+    static const struct {
+        uint64_t base, size;
+    } candidates[] = {
+        {0x200000000000, 16 * TERA}, {0x4000000000, 64 * GIGA}, {0x2c0000000000, TERA}};
+    const size_t candidate_count = sizeof(candidates) / sizeof(candidates[0]);
+    size_t i = 0;
+
+    while (i < candidate_count && !is_usable(candidates[i].base))
+        i++;
+    if (i == candidate_count)
+        return false;
+    for (unsigned w = 0; w < EMU_WINDOW_LOW; w++) {
+        uint64_t start = candidates[i].base + w * candidates[i].size;
+        windows[w] = (struct window){start, start + candidates[i].size, start};
+    }
+    windows[EMU_WINDOW_LOW] = (struct window){0x10000000, 0xf0000000, 0x10000000};
+    return true;
+}
+
+/* ---- pages ---- */
+
+/* The pages of a place that it shares with no other: neighbours may begin or end in its first and
+ * last page. */
+static void own_pages(size_t at, uint64_t *start, uint64_t *end)
+{
+    *start = places[at].address & ~(PAGE - 1);
+    *end = align_up(places[at].address + places[at].size, PAGE);
+    if (at > 0 && places[at - 1].address + places[at - 1].size > *start)
+        *start += PAGE;
+    if (at + 1 < count && places[at + 1].address < *end)
+        *end -= PAGE;
+}
+
+static int map_place(size_t at)
+{
+    uint64_t start, end;
+
+    own_pages(at, &start, &end);
+    return emu_page_map(start, end,
+                        places[at].kind == PLACE_MEMORY ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+static void unmap_place(size_t at)
+{
+    uint64_t start, end;
+
+    own_pages(at, &start, &end);
+    emu_page_unmap(start, end);
+}
+
+/* New pages are zero; the first and the last one may be a neighbour's, used before. */
+static void fill_memory(uint64_t address, size_t size, uint8_t value)
+{
+    uint8_t *p = (uint8_t *)(uintptr_t)address;
+
+    if (value || size <= 2 * PAGE) {
+        memset(p, value, size);
+        return;
+    }
+    memset(p, 0, PAGE);
+    memset(p + size - PAGE, 0, PAGE);
+}
+
+/* Gives up a piece of a window, of at least one granule where that much is free. Pieces that meet
+ * become one. */
+static bool give_up(uint64_t address, uint64_t size)
+{
+    uint64_t end = align_up(address + size, EMU_GRANULARITY);
+    size_t at = find(address);
+
+    if (at < count && places[at].address < end)
+        end = places[at].address;
+    if (at && places[at - 1].kind == PLACE_FOREIGN &&
+        places[at - 1].address + places[at - 1].size == address) {
+        places[at - 1].size = end - places[at - 1].address;
+        return true;
+    }
+    return insert((struct place){address, end - address, PLACE_FOREIGN});
+}
+
+/* Where something of the program is in the way, that piece of the window is given up: each time
+ * twice as much, because it may be large. */
+static uint64_t place_in_window(struct window *w, uint64_t size, uint64_t alignment,
+                                enum place_kind kind)
+{
+    for (unsigned tries = 0; tries < 40; tries++) {
+        uint64_t address = first_fit(w, size, alignment);
+        if (!address || !insert((struct place){address, size, kind}))
+            return 0;
+        size_t at = find(address);
+        int error = map_place(at);
+        if (!error) {
+            if (address == align_up(w->full_until, alignment))
+                w->full_until = address + size;
+            return address;
+        }
+        erase(at);
+        if (error != EEXIST || !give_up(address, 1ull << tries))
+            return 0;
+    }
+    return 0;
+}
+
+/* ---- interface ---- */
+
+uint64_t emu_place_take(enum emu_window window, size_t size, uint8_t fill)
+{
+    uint64_t alignment = size >= LARGE ? EMU_GRANULARITY : ALIGNMENT;
+    uint64_t address = 0;
+
+    if (size > 8 * TERA)
+        return 0;
+    pthread_mutex_lock(&lock);
+    address =
+        place_in_window(&windows[window], align_up(size, ALIGNMENT) + GAP, alignment, PLACE_MEMORY);
+    /* Under the lock, for a page that it shares with a neighbour may be about to move. */
+    if (address)
+        fill_memory(address, size, fill);
+    pthread_mutex_unlock(&lock);
+    return address;
+}
+
+void emu_place_give(uint64_t address)
+{
+    pthread_mutex_lock(&lock);
+    size_t at = find(address);
+    if (at < count && places[at].address == address && places[at].kind == PLACE_MEMORY) {
+        unmap_place(at);
+        erase(at);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+bool emu_place_share(uint64_t address, size_t size)
+{
+    bool ok = false;
+
+    pthread_mutex_lock(&lock);
+    size_t at = find(address);
+    if (at < count && places[at].kind == PLACE_MEMORY && places[at].address <= address)
+        ok = emu_page_share(address & ~(PAGE - 1), align_up(address + size, PAGE));
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+/* A place outside of the windows, or inside: wherever the program wished. */
+static uint64_t place_at(uint64_t wish, uint64_t size)
+{
+    if (!is_usable(wish) || !is_free(wish, size) || emu_page_map(wish, wish + size, PROT_NONE))
+        return 0;
+    if (insert((struct place){wish, size, PLACE_RESERVATION}))
+        return wish;
+    munmap((void *)(uintptr_t)wish, size);
+    return 0;
+}
+
+uint64_t emu_place_reserve(uint64_t wish, size_t size, size_t alignment)
+{
+    uint64_t address = 0;
+
+    if (alignment < EMU_GRANULARITY)
+        alignment = EMU_GRANULARITY;
+    pthread_mutex_lock(&lock);
+    if (wish && wish % alignment == 0 && wish + size > wish)
+        address = place_at(wish, size);
+    if (!address)
+        address =
+            place_in_window(&windows[EMU_WINDOW_RESERVED], size, alignment, PLACE_RESERVATION);
+    pthread_mutex_unlock(&lock);
+    return address;
+}
+
+bool emu_place_unreserve(uint64_t address, size_t size)
+{
+    bool found;
+
+    pthread_mutex_lock(&lock);
+    size_t at = find(address);
+    found = at < count && places[at].address == address && places[at].size == size &&
+            places[at].kind == PLACE_RESERVATION;
+    if (found) {
+        munmap((void *)(uintptr_t)address, size);
+        erase(at);
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+bool emu_place_is_reserved(uint64_t address, size_t size)
+{
+    bool is;
+
+    pthread_mutex_lock(&lock);
+    size_t at = find(address);
+    is = at < count && places[at].kind == PLACE_RESERVATION && places[at].address <= address &&
+         size <= places[at].address + places[at].size - address;
+    pthread_mutex_unlock(&lock);
+    return is;
+}

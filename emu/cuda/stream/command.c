@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands: what streams hold, and graphs as templates.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/cuda/stream/schedule.h"
+
+static CUresult do_nothing(struct emu_command *command)
+{
+    (void)command;
+    return CUDA_SUCCESS;
+}
+
+const struct emu_command_type emu_command_mark = {
+    .run = do_nothing, .node = CU_GRAPH_NODE_TYPE_EMPTY + 1, .runs_anywhere = true};
+
+struct emu_command *emu_command_create(const struct emu_command_type *type, size_t payload_size)
+{
+    struct emu_command *command = calloc(1, sizeof(*command) + payload_size);
+
+    if (command) {
+        command->type = type;
+        command->references = 1;
+        command->payload_size = payload_size;
+    }
+    return command;
+}
+
+struct emu_command *emu_command_clone(const struct emu_command *command)
+{
+    struct emu_command *copy = emu_command_create(command->type, command->payload_size);
+
+    if (!copy)
+        return NULL;
+    memcpy(copy->payload, command->payload, command->payload_size);
+    if (copy->type->cloned)
+        copy->type->cloned(copy);
+    return copy;
+}
+
+void emu_command_finish(struct emu_command *command)
+{
+    if (!command->is_finished && command->type->finish)
+        command->type->finish(command);
+    command->is_finished = true;
+}
+
+void emu_forget_after(struct emu_command *command)
+{
+    for (size_t i = 0; i < command->after_count; i++)
+        emu_unref_locked(command->after[i]);
+    free(command->after);
+    command->after = NULL;
+    command->after_count = 0;
+    command->after_capacity = 0;
+}
+
+/* A command that was never submitted may still own a payload; finish() of
+ * such a one must not come back here, and none does. */
+void emu_unref_locked(struct emu_command *command)
+{
+    if (--command->references)
+        return;
+    emu_command_finish(command);
+    emu_forget_after(command);
+    free(command);
+}
+
+void emu_command_ref(struct emu_command *command)
+{
+    pthread_mutex_lock(&emu_scheduler.lock);
+    command->references++;
+    pthread_mutex_unlock(&emu_scheduler.lock);
+}
+
+void emu_command_unref(struct emu_command *command)
+{
+    if (!command)
+        return;
+    pthread_mutex_lock(&emu_scheduler.lock);
+    emu_unref_locked(command);
+    pthread_mutex_unlock(&emu_scheduler.lock);
+}
+
+bool emu_after_locked(struct emu_command *command, struct emu_command *earlier)
+{
+    if (!earlier || earlier->is_done)
+        return true;
+    if (command->after_count == command->after_capacity) {
+        size_t capacity = command->after_capacity * 2 + 2;
+        struct emu_command **after = realloc(command->after, capacity * sizeof(*after));
+        if (!after)
+            return false;
+        command->after = after;
+        command->after_capacity = capacity;
+    }
+    earlier->references++;
+    command->after[command->after_count++] = earlier;
+    return true;
+}
+
+bool emu_command_after(struct emu_command *command, struct emu_command *earlier)
+{
+    pthread_mutex_lock(&emu_scheduler.lock);
+    bool ok = emu_after_locked(command, earlier);
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    return ok;
+}
+
+bool emu_command_after_context(struct emu_command *command, CUcontext context)
+{
+    bool ok = true;
+
+    pthread_mutex_lock(&emu_scheduler.lock);
+    for (CUstream s = emu_scheduler.streams; s; s = s->next)
+        if (s->context == context)
+            ok = emu_after_locked(command, s->tail) && ok;
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    return ok;
+}
+
+bool emu_command_is_done(struct emu_command *command)
+{
+    pthread_mutex_lock(&emu_scheduler.lock);
+    bool is_done = command->is_done;
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    return is_done;
+}

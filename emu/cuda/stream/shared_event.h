@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What processes share of an event: how often it was recorded, and which records are complete.
+ * Records are numbered from 1; a wait is for the number that was the last one when it was issued.
+ *
+ * Threads and processes: any.
+ */
+#ifndef EMU_CELL_H
+#define EMU_CELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emu/cuda/core/abi.h"
+
+struct emu_cell;
+struct emu_command;
+
+/* NULL: no room. */
+struct emu_cell *emu_cell_create(void);
+
+/* The bytes that another process opens it with. CUDA_ERROR_INVALID_HANDLE for an imported one. */
+CUresult emu_cell_export(CUipcEventHandle *out, const struct emu_cell *cell);
+/* CUDA_ERROR_INVALID_HANDLE; CUDA_ERROR_INVALID_CONTEXT when it is of this process. */
+CUresult emu_cell_import(struct emu_cell **out, const CUipcEventHandle *handle);
+
+/* Of either kind; NULL: nothing. */
+void emu_cell_destroy(struct emu_cell *cell);
+
+/* A command that completes a new record, and the number of that; NULL: out of memory. */
+struct emu_command *emu_cell_record(struct emu_cell *cell);
+
+/* A command that is ready when the last record is complete; NULL: out of memory. */
+struct emu_command *emu_cell_wait(struct emu_cell *cell);
+
+/* Is the last record complete? True before the first one, and when its process is gone. */
+bool emu_cell_is_done(struct emu_cell *cell);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Streams and the commands in them.
+ *
+ * A command is done after the commands before it in its stream, and after those that it names with
+ * emu_command_after(). Everything that orders streams is expressed that way: an event is the last
+ * command before its record, a wait names it, and the legacy default stream names the last command
+ * of each blocking stream (and they its last one). A wait for a value in memory is a command that
+ * is not ready before the value is there.
+ *
+ * TS_EMU_STREAMS=concurrent (the default): a host thread per stream, started by its first command.
+ * serial: one thread runs one command at a time, and only while the program waits for something, so
+ * that all that was sent is there to choose from. Among the streams whose first command is ready,
+ * TS_EMU_SCHEDULE chooses: fifo takes the oldest command (the order of the calls), reverse the
+ * youngest, random any. The choice depends on nothing but the calls and the seed. So that a program
+ * that watches memory without asking the driver goes on, waiting commands also run after a second
+ * without any call. A function of the program that itself waits for the program is overtaken by other
+ * streams (serial.c).
+ */
+#ifndef EMU_STREAM_H
+#define EMU_STREAM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/cuda/core/abi.h"
+
+struct emu_command;
+struct emu_capture;
+struct emu_edges;
+
+/* What a kind of command does. */
+struct emu_command_type {
+    /* Mandatory. On a thread of the stream, with no lock held. An error that is not
+     * CUDA_SUCCESS stays with the context. */
+    CUresult (*run)(struct emu_command *command);
+    /* Optional: may it start? Called often; must be quick. */
+    bool (*is_ready)(struct emu_command *command);
+    /* Optional: release what the payload owns. Called once, also when `run` was not. */
+    void (*finish)(struct emu_command *command);
+    /* Optional: the payload was copied from another command: take what it owns once more. */
+    void (*cloned)(struct emu_command *command);
+    /* Optional: make one byte of what it has written wrong. */
+    void (*spoil)(struct emu_command *command);
+    /* Run it although the context has an error (callbacks that are told of it, frees). */
+    bool runs_after_error;
+    /* For graphs. 1 + the CUgraphNodeType that such a command is; 0: it cannot be in a graph. */
+    int node;
+    /* Say the command in the driver's terms; pointers in *out lead into the command. */
+    void (*describe)(struct emu_command *command, CUgraphNodeParams *out);
+    /* Optional: how to send what this template says, where that is not one command like it. */
+    CUresult (*submit)(const struct emu_command *command, CUstream stream);
+    /* A host thread that waits may run it, which saves two changes of threads: it calls nothing of
+     * the program's. */
+    bool runs_anywhere;
+    /* It is the program's code that runs: a pause does not wait for it. */
+    bool is_programs;
+};
+
+struct emu_command {
+    const struct emu_command_type *type;
+    CUstream stream;
+    uint64_t number;  /* order of submission in the process, from 1 */
+    uint64_t done_ns; /* CLOCK_MONOTONIC; valid when done */
+    bool is_done;     /* under the scheduler's lock: emu_command_is_done() */
+    bool is_finished; /* the type's finish() was called */
+    unsigned references;
+    struct emu_command *next;
+    struct emu_command **after;
+    size_t after_count;
+    size_t after_capacity;
+    size_t payload_size;
+    _Alignas(16) uint8_t payload[];
+};
+
+struct CUstream_st {
+    CUcontext context;
+    unsigned flags; /* CU_STREAM_NON_BLOCKING */
+    int priority;
+    int sync_policy; /* CUsynchronizationPolicy; 0: not set */
+    unsigned long long id;
+    bool is_legacy;
+    CUgreenCtx green;            /* that it was made in, or NULL */
+    uint64_t thread;             /* of a per-thread default stream, else 0 */
+    struct emu_capture *capture; /* under the captures' lock (emu/cuda/graph/capture.h) */
+    struct emu_edges *captured;  /* what the next node depends on; owned */
+    /* The rest is the scheduler's, under its lock. */
+    bool has_worker;
+    bool is_destroyed; /* no handle any more; goes when its last command is done */
+    bool is_running;
+    bool is_waiting;          /* its worker waits for the first command to become ready */
+    struct emu_command *head; /* not done; a running command stays here */
+    struct emu_command *tail;
+    pthread_cond_t wake;
+    CUstream next; /* of all streams, in order of creation */
+};
+
+/* A command with a zeroed payload and one reference, or NULL when out of memory. */
+struct emu_command *emu_command_create(const struct emu_command_type *type, size_t payload_size);
+/* A new one of the same type and payload. The payload owns nothing, or the type has a `cloned`.
+ * NULL: out of memory. */
+struct emu_command *emu_command_clone(const struct emu_command *command);
+void emu_command_ref(struct emu_command *command);
+void emu_command_unref(struct emu_command *command); /* NULL: nothing */
+
+/* `command`, not yet submitted, shall wait for `earlier` (NULL: nothing). False: out of memory. */
+bool emu_command_after(struct emu_command *command, struct emu_command *earlier);
+
+bool emu_command_is_done(struct emu_command *command);
+void emu_command_wait(struct emu_command *command);
+
+/* Append. The stream takes a reference of its own; the caller keeps its one. */
+CUresult emu_stream_submit(CUstream stream, struct emu_command *command);
+
+/* emu_stream_submit(), then give the reference up, after waiting for the command if told to. The
+ * context's error is the result when it has one. A stream that captures makes a node of it instead,
+ * and refuses to wait. */
+CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait);
+
+/* NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD or a handle -> a stream of the current context.
+ * per_thread: NULL means the calling thread's default stream, as in the *_ptsz entry points. Does
+ * what emu_enter() does first. */
+CUresult emu_stream_enter(CUstream *out, CUstream handle, bool per_thread);
+
+/* A number of the calling thread, never used again. */
+uint64_t emu_thread_number(void);
+
+/* Wait for all that was submitted: to the stream (the legacy stream: and all blocking ones), to the
+ * context. The result is the context's error. */
+CUresult emu_stream_synchronize(CUstream stream);
+CUresult emu_context_synchronize(CUcontext context);
+
+/* Nothing left to do, in the same sense? */
+bool emu_stream_is_idle(CUstream stream);
+
+/* What is sent to `stream` from now on waits for what was sent to `leader` so far. */
+CUresult emu_stream_follow(CUstream stream, CUstream leader);
+
+/* A priority that streams can have. */
+int emu_priority(int wanted);
+
+/* `command` shall wait for all that was submitted to the context so far. False: out of memory. */
+bool emu_command_after_context(struct emu_command *command, CUcontext context);
+
+/* A command that does nothing: a place in a stream. */
+extern const struct emu_command_type emu_command_mark;
+
+/* thread: of a per-thread default stream, else 0. */
+CUresult emu_stream_create(CUstream *out, CUcontext context, unsigned flags, int priority,
+                           bool is_legacy, uint64_t thread);
+
+/* Its commands run to their end first; the handle is gone at once. NULL: nothing. */
+void emu_stream_destroy(CUstream stream);
+
+/* All streams of the context, whose commands are done. */
+void emu_context_destroy_streams(CUcontext context);
+
+/* The per-thread default stream of a thread, created at first use; NULL: out of memory. */
+CUstream emu_stream_of_thread(CUcontext context, uint64_t thread);
+
+/* Call `callback` for every stream of the context that has a handle. Stops at the first error. */
+CUresult emu_stream_each(CUcontext context, CUresult (*callback)(CUstream stream, void *user),
+                         void *user);
+
+/* Wait until nothing runs that can write memory of the device, and let nothing begin until
+ * emu_resume(). CUDA_ERROR_NOT_READY, and no pause, when something still runs after ten seconds: a
+ * kernel may wait for the host thread that asks. */
+CUresult emu_pause(void);
+void emu_resume(void);
+/* A host thread that writes there itself, not through a command. May wait for the end of a pause.
+ */
+void emu_writing_begin(void);
+void emu_writing_end(void);
+
+/* In serial mode, let one command run if one can, so that a program that polls goes on. */
+void emu_poll(void);
+
+#endif

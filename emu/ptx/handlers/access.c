@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ld and st where all lanes find their memory in one place that is known to be accessible: lanes
+ * side by side, lanes at one address, or lanes anywhere in it. All else is left to the general
+ * handlers in memory.c, which see one lane at a time and know how to fault.
+ */
+#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/memory.h"
+
+#include <string.h>
+
+enum shape {
+    SHAPE_OTHER,   /* not for us */
+    SHAPE_UNIFORM, /* one address */
+    SHAPE_ROW,     /* lane after lane */
+    SHAPE_MIXED,
+};
+
+struct place {
+    uint8_t *base;               /* what the addresses are added to */
+    uint64_t address[PTX_LANES]; /* those of lanes that are not active are somebody else's */
+    bool is_whole;               /* all lanes are active */
+};
+
+static void read_addresses(const struct ptx_warp *w, const struct ptx_insn *i, uint64_t *out)
+{
+    uint64_t imm = (uint64_t)i->imm;
+
+    if (i->type2 == PTX_U32) {
+        const uint32_t *a = ptx_lanes(w, i->src[0]);
+        for (unsigned l = 0; l < PTX_LANES; l++)
+            out[l] = (uint32_t)(a[l] + (uint32_t)imm);
+    } else {
+        const uint64_t *a = ptx_lanes(w, i->src[0]);
+        for (unsigned l = 0; l < PTX_LANES; l++)
+            out[l] = a[l] + imm;
+    }
+}
+
+/* Lanes that are not active get the address of the first one that is. */
+static void fill_inactive(uint64_t *address, uint32_t mask, unsigned first)
+{
+    uint64_t other = address[first];
+
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        address[l] = mask >> l & 1 ? address[l] : other;
+}
+
+static enum shape shape_of_all(const uint64_t *address, unsigned size)
+{
+    uint64_t differs = 0;
+    uint64_t from_row = 0;
+
+    for (unsigned l = 0; l < PTX_LANES; l++) {
+        differs |= address[l] ^ address[0];
+        from_row |= address[l] ^ (address[0] + (uint64_t)l * size);
+    }
+    return !differs ? SHAPE_UNIFORM : !from_row ? SHAPE_ROW : SHAPE_MIXED;
+}
+
+static enum shape shape_of_some(const uint64_t *address, uint32_t mask, unsigned first,
+                                unsigned size)
+{
+    uint64_t at_row = address[first] - (uint64_t)first * size;
+    uint64_t differs = 0;
+    uint64_t from_row = 0;
+
+    for (unsigned l = 0; l < PTX_LANES; l++) {
+        differs |= address[l] ^ address[first];
+        from_row |= mask >> l & 1 ? address[l] ^ (at_row + (uint64_t)l * size) : 0;
+    }
+    return !differs ? SHAPE_UNIFORM : !from_row ? SHAPE_ROW : SHAPE_MIXED;
+}
+
+/* The addresses that the shape needs: of all lanes, or of the first when all are active. */
+static enum shape read_shape(const struct ptx_warp *w, const struct ptx_insn *i, unsigned size,
+                             uint64_t *address)
+{
+    uint32_t mask = w->mask;
+    unsigned first = (unsigned)__builtin_ctz(mask);
+    const uint64_t *wide = ptx_lanes(w, i->src[0]);
+
+    if (mask == 0xffffffffu && i->type2 == PTX_U64) {
+        enum shape shape = shape_of_all(wide, size);
+        if (shape != SHAPE_MIXED) {
+            address[0] = wide[0] + (uint64_t)i->imm;
+            return shape;
+        }
+    }
+    read_addresses(w, i, address);
+    if (mask == 0xffffffffu)
+        return shape_of_all(address, size);
+    fill_inactive(address, mask, first);
+    return shape_of_some(address, mask, first, size);
+}
+
+static void find_bounds(const uint64_t *address, uint64_t *low_out, uint64_t *high_out,
+                        uint64_t *bits_out)
+{
+    /* Compared as signed numbers, for which there are vector instructions; where the top bit is
+     * set, the caller's look at `bits` ends it. */
+    int64_t low = INT64_MAX;
+    int64_t high = INT64_MIN;
+    uint64_t bits = 0;
+
+    for (unsigned l = 0; l < PTX_LANES; l++) {
+        int64_t a = (int64_t)address[l];
+        low = a < low ? a : low;
+        high = a > high ? a : high;
+        bits |= address[l];
+    }
+    *low_out = (uint64_t)low;
+    *high_out = (uint64_t)high;
+    *bits_out = bits;
+}
+
+static bool is_held(struct ptx_warp *w, const struct ptx_insn *i, bool write, uint64_t low,
+                    uint64_t end)
+{
+    const struct ptx_run *run = w->run;
+
+    if (i->space == PTX_SPACE_SHARED)
+        return end <= run->shared_size;
+    return !run->launch->is_accessible || ptx_extent_find(run, write, low, end);
+}
+
+/* Element size `size`, all elements of a lane `whole` bytes. */
+static inline enum shape place(struct ptx_warp *w, const struct ptx_insn *i, unsigned whole,
+                               bool write, struct place *at)
+{
+    uint32_t mask = w->mask;
+    unsigned first = (unsigned)__builtin_ctz(mask);
+    uint64_t low, high, bits;
+
+    if (i->space > PTX_SPACE_SHARED || i->src[0] == PTX_OP_NONE || w->run->is_observed)
+        return SHAPE_OTHER;
+    enum shape shape = read_shape(w, i, whole, at->address);
+    if (shape == SHAPE_UNIFORM) {
+        low = high = bits = at->address[first];
+    } else if (shape == SHAPE_ROW) {
+        unsigned last = 31 - (unsigned)__builtin_clz(mask);
+        low = bits = at->address[first];
+        high = low + (uint64_t)(last - first) * whole;
+    } else {
+        find_bounds(at->address, &low, &high, &bits);
+    }
+    if (bits & (whole - 1) || (bits | high) >> 60 || !is_held(w, i, write, low, high + whole))
+        return SHAPE_OTHER;
+    at->base = i->space == PTX_SPACE_SHARED ? w->block->shared : NULL;
+    at->is_whole = mask == 0xffffffffu;
+    return shape;
+}
+
+static inline uint8_t *at_lane(const struct place *at, unsigned l)
+{
+    return (uint8_t *)((uintptr_t)at->base + (uintptr_t)at->address[l]);
+}
+
+static inline ptx_op element(const struct ptx_insn *i, unsigned k)
+{
+    return i->count > 1 ? ((const ptx_op *)i->extra)[k] : i->dst;
+}
+
+/* M: the element in memory, R: the register's. */
+#define LOAD(M, R)                                                                                 \
+    static void spread_##M##_##R(struct ptx_warp *w, ptx_op op, M value)                           \
+    {                                                                                              \
+        R *d = ptx_lanes(w, op);                                                                   \
+        uint32_t mask = w->mask;                                                                   \
+        R v = (R)value;                                                                            \
+        if (mask == 0xffffffffu)                                                                   \
+            for (unsigned l = 0; l < PTX_LANES; l++)                                               \
+                d[l] = v;                                                                          \
+        else                                                                                       \
+            for (unsigned l = 0; l < PTX_LANES; l++)                                               \
+                d[l] = mask >> l & 1 ? v : d[l];                                                   \
+    }                                                                                              \
+    static void row_##M##_##R(struct ptx_warp *w, ptx_op op, const uint8_t *from, unsigned step)   \
+    {                                                                                              \
+        R *d = ptx_lanes(w, op);                                                                   \
+        const M *m = (const M *)(const void *)from;                                                \
+        if (step == 1)                                                                             \
+            PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++) d[l] = (R)m[l];               \
+        else                                                                                       \
+            for (unsigned l = 0; l < PTX_LANES; l++)                                               \
+                d[l] = (R)m[l * step];                                                             \
+    }                                                                                              \
+    static void each_##M##_##R(struct ptx_warp *w, ptx_op op, const struct place *at,              \
+                               unsigned offset)                                                    \
+    {                                                                                              \
+        R *d = ptx_lanes(w, op);                                                                   \
+        PTX_EACH(w, d[l] = (R) * (const M *)(const void *)(at_lane(at, l) + offset));              \
+    }                                                                                              \
+    static void load_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                       \
+    {                                                                                              \
+        struct place at;                                                                           \
+        unsigned count = i->count;                                                                 \
+        enum shape shape = place(w, i, (unsigned)sizeof(M) * count, false, &at);                   \
+        if (shape == SHAPE_OTHER) {                                                                \
+            ptx_run_load(w, i);                                                                    \
+            return;                                                                                \
+        }                                                                                          \
+        const uint8_t *from = at_lane(&at, (unsigned)__builtin_ctz(w->mask));                      \
+        for (unsigned k = 0; k < count; k++) {                                                     \
+            ptx_op op = element(i, k);                                                             \
+            if (op == PTX_OP_NONE)                                                                 \
+                continue;                                                                          \
+            if (shape == SHAPE_UNIFORM)                                                            \
+                spread_##M##_##R(w, op, ((const M *)(const void *)from)[k]);                       \
+            else if (shape == SHAPE_ROW && at.is_whole)                                            \
+                row_##M##_##R(w, op, from + k * sizeof(M), count);                                 \
+            else                                                                                   \
+                each_##M##_##R(w, op, &at, k *(unsigned)sizeof(M));                                \
+        }                                                                                          \
+    }
+
+#define STORE(M, R)                                                                                \
+    static void store_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                      \
+    {                                                                                              \
+        struct place at;                                                                           \
+        unsigned count = i->count;                                                                 \
+        enum shape shape = w->run->launch->drop                                                    \
+                               ? SHAPE_OTHER                                                       \
+                               : place(w, i, (unsigned)sizeof(M) * count, true, &at);              \
+        if (shape == SHAPE_OTHER) {                                                                \
+            ptx_run_store(w, i);                                                                   \
+            return;                                                                                \
+        }                                                                                          \
+        for (unsigned k = 0; k < count; k++) {                                                     \
+            const R *a = ptx_lanes(w, element(i, k));                                              \
+            M *row = (M *)(void *)at_lane(&at, (unsigned)__builtin_ctz(w->mask));                  \
+            if (shape == SHAPE_ROW && at.is_whole && count == 1)                                   \
+                PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++) row[l] = (M)a[l];         \
+            else if (shape == SHAPE_ROW && at.is_whole)                                            \
+                for (unsigned l = 0; l < PTX_LANES; l++)                                           \
+                    row[l * count + k] = (M)a[l];                                                  \
+            else if (shape == SHAPE_UNIFORM) /* the last one wins */                               \
+                row[k] = (M)a[31 - (unsigned)__builtin_clz(w->mask)];                              \
+            else                                                                                   \
+                for (uint32_t left = w->mask; left; left &= left - 1) {                            \
+                    unsigned l = (unsigned)__builtin_ctz(left);                                    \
+                    ((M *)(void *)at_lane(&at, l))[k] = (M)a[l];                                   \
+                }                                                                                  \
+        }                                                                                          \
+    }
+
+#define BY_REGISTER(ACCESS)                                                                        \
+    ACCESS(uint8_t, uint16_t)                                                                      \
+    ACCESS(uint8_t, uint32_t)                                                                      \
+    ACCESS(uint8_t, uint64_t)                                                                      \
+    ACCESS(uint16_t, uint16_t)                                                                     \
+    ACCESS(uint16_t, uint32_t)                                                                     \
+    ACCESS(uint16_t, uint64_t)                                                                     \
+    ACCESS(uint32_t, uint32_t)                                                                     \
+    ACCESS(uint32_t, uint64_t)                                                                     \
+    ACCESS(uint64_t, uint64_t)
+BY_REGISTER(LOAD)
+BY_REGISTER(STORE)
+LOAD(int8_t, uint16_t)
+LOAD(int8_t, uint32_t)
+LOAD(int8_t, uint64_t)
+LOAD(int16_t, uint32_t)
+LOAD(int16_t, uint64_t)
+LOAD(int32_t, uint64_t)
+
+/* Kernel parameters at a constant offset: one value for all lanes. */
+#define LOAD_PARAM(M, R)                                                                           \
+    static void param_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                      \
+    {                                                                                              \
+        const uint8_t *from = (const uint8_t *)w->run->launch->params + i->imm;                    \
+        M value;                                                                                   \
+        memcpy(&value, from, sizeof(value));                                                       \
+        spread_##M##_##R(w, i->dst, value);                                                        \
+    }
+LOAD_PARAM(uint32_t, uint32_t)
+LOAD_PARAM(uint64_t, uint64_t)
+
+const struct ptx_entry PTX_TABLE(ptx_access_entries)[] = {
+    {PTX_ALU_LOAD_16, PTX_U8, load_uint8_t_uint16_t},
+    {PTX_ALU_LOAD_32, PTX_U8, load_uint8_t_uint32_t},
+    {PTX_ALU_LOAD_64, PTX_U8, load_uint8_t_uint64_t},
+    {PTX_ALU_LOAD_16, PTX_U16, load_uint16_t_uint16_t},
+    {PTX_ALU_LOAD_32, PTX_U16, load_uint16_t_uint32_t},
+    {PTX_ALU_LOAD_64, PTX_U16, load_uint16_t_uint64_t},
+    {PTX_ALU_LOAD_32, PTX_U32, load_uint32_t_uint32_t},
+    {PTX_ALU_LOAD_64, PTX_U32, load_uint32_t_uint64_t},
+    {PTX_ALU_LOAD_64, PTX_U64, load_uint64_t_uint64_t},
+    {PTX_ALU_LOAD_16, PTX_S8, load_int8_t_uint16_t},
+    {PTX_ALU_LOAD_32, PTX_S8, load_int8_t_uint32_t},
+    {PTX_ALU_LOAD_64, PTX_S8, load_int8_t_uint64_t},
+    {PTX_ALU_LOAD_16, PTX_S16, load_uint16_t_uint16_t},
+    {PTX_ALU_LOAD_32, PTX_S16, load_int16_t_uint32_t},
+    {PTX_ALU_LOAD_64, PTX_S16, load_int16_t_uint64_t},
+    {PTX_ALU_LOAD_32, PTX_S32, load_uint32_t_uint32_t},
+    {PTX_ALU_LOAD_64, PTX_S32, load_int32_t_uint64_t},
+    {PTX_ALU_LOAD_64, PTX_S64, load_uint64_t_uint64_t},
+    {PTX_ALU_STORE_16, PTX_U8, store_uint8_t_uint16_t},
+    {PTX_ALU_STORE_32, PTX_U8, store_uint8_t_uint32_t},
+    {PTX_ALU_STORE_64, PTX_U8, store_uint8_t_uint64_t},
+    {PTX_ALU_STORE_16, PTX_U16, store_uint16_t_uint16_t},
+    {PTX_ALU_STORE_32, PTX_U16, store_uint16_t_uint32_t},
+    {PTX_ALU_STORE_64, PTX_U16, store_uint16_t_uint64_t},
+    {PTX_ALU_STORE_32, PTX_U32, store_uint32_t_uint32_t},
+    {PTX_ALU_STORE_64, PTX_U32, store_uint32_t_uint64_t},
+    {PTX_ALU_STORE_64, PTX_U64, store_uint64_t_uint64_t},
+    {PTX_ALU_PARAM, PTX_U32, param_uint32_t_uint32_t},
+    {PTX_ALU_PARAM, PTX_U64, param_uint64_t_uint64_t},
+    {0, 0, 0},
+};
