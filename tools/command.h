@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command of `tracesmith` is a row: a file tools/cmd_NAME.c that defines
+ * A command of `tracesmith` is a row: a file tools/cmd/NAME.c that defines
  *
  *     const struct tsm_command tsm_command_NAME = { ... };
  *
@@ -9,8 +9,8 @@
 #ifndef TOOLS_COMMAND_H
 #define TOOLS_COMMAND_H
 
+#include "tools/help_page.h"
 #include "tools/option.h"
-#include "tools/page.h"
 
 struct tsm_command {
     const char *name;        /* "view": `tracesmith view` */

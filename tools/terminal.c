@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "tools/line.h"
+#include "tools/text/line.h"
 #include "tracesmith/error.h"
 
 #include <errno.h>

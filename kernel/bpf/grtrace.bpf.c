@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
  * The records of grtrace.ko without a module: the same tracepoints, by programs that the kernel
- * verifies. A program for each tracepoint or function (tools/kernel_bpf_probes.c has the list);
+ * verifies. A program for each tracepoint or function (tools/kernel/bpf/probes.c has the list);
  * what they do is what the functions of the same purpose in grtrace/probe_*.c do.
  */
 #include <linux/ptrace.h>

@@ -9,7 +9,7 @@
 #include "analysis/cpu_events.h"
 #include "analysis/ring_jobs.h"
 #include "format/kernel_events.h"
-#include "tools/kernel_collect.h"
+#include "tools/kernel/collect.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
 

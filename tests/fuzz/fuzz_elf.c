@@ -6,7 +6,7 @@
  */
 #include "interpose/exec_check.h"
 #include "tests/fuzz/own_trace.h"
-#include "tools/symbol.h"
+#include "tools/text/symbol.h"
 #include "tracesmith/reader.h"
 
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
  * Fuzzes what copies a trace: `tracesmith redact --lossy`. Input: a byte that says what is taken
  * out (0: nothing, as `trim` copies), and a trace. What comes out keeps every rule.
  */
-#include "tools/cmd_redact.c"
+#include "tools/cmd/redact.c"
 
 #include "tests/fuzz/memory_trace.h"
 

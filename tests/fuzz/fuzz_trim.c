@@ -3,7 +3,7 @@
  * Fuzzes `tracesmith trim --lossy` of a range from the first record on, which takes no replay.
  * Input: a byte that says how many records, and a trace. What comes out keeps every rule.
  */
-#include "tools/cmd_trim.c"
+#include "tools/cmd/trim.c"
 
 #include "tests/fuzz/memory_trace.h"
 

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "format/kernel_events.h"
 #include "tests/unit/check.h"
-#include "tools/kernel_collect.h"
+#include "tools/kernel/collect.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records that the tool itself puts into a session of the eBPF backend: its description, the end of
+ * it, and what `emit` injects.
+ */
+#ifndef TOOLS_KERNEL_BPF_METADATA_H
+#define TOOLS_KERNEL_BPF_METADATA_H
+
+#include "kernel/include/grtrace_inside.h"
+
+#include <stdint.h>
+
+#define TSM_BPF_TELL_PIN "tell_record" /* the program that writes them */
+
+/* What a session begins with: STREAM_INFO, and METADATA of kernel, backend and settings. */
+int tsm_bpf_tell_begin(const struct grtrace_config *config, uint64_t start_ns);
+
+/* One METADATA record. */
+int tsm_bpf_tell_text(enum grtrace_metadata_kind kind, const char *text);
+
+/* As the module's file `emit`, without its bodies: "type=12 ring=1 ctx=2 seqno=3 count=10". */
+int tsm_bpf_tell_emit(const char *text);
+
+#endif

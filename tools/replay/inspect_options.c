@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/replay/inspect_options.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Digits at *text; *text goes behind them. */
+static bool take_number(uint64_t *out, const char **text)
+{
+    char *end;
+
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    *text = end;
+    return errno == 0;
+}
+
+/* What is behind a list or number: nothing, or ":DIR". */
+static bool take_directory(const char **out, const char *text)
+{
+    *out = NULL;
+    if (!*text)
+        return true;
+    *out = text + 1;
+    return *text == ':' && text[1];
+}
+
+bool tsm_look_parse_dump(void *field, const char *text)
+{
+    struct tsm_look_dump *dump = field;
+
+    dump->is_wanted = true;
+    return take_number(&dump->seq, &text) && take_directory(&dump->directory, text);
+}
+
+bool tsm_look_parse_frames(void *field, const char *text)
+{
+    struct tsm_look_frames *frames = field;
+
+    frames->count = 0;
+    for (;;) {
+        struct tsm_frames *f = &frames->list[frames->count];
+        if (frames->count == TSM_LOOK_FRAMES_MAX || !take_number(&f->first, &text) || !f->first)
+            return false;
+        f->last = f->first;
+        if (*text == '-') {
+            text++;
+            if (!take_number(&f->last, &text) || f->last < f->first)
+                return false;
+        }
+        frames->count++;
+        if (*text != ',')
+            return take_directory(&frames->directory, text);
+        text++;
+    }
+}
+
+bool tsm_look_parse_present(void *field, const char *text)
+{
+    struct tsm_look_present *present = field;
+    uint64_t seconds;
+
+    present->is_wanted = true;
+    if (!take_number(&seconds, &text) || *text || seconds > 86400)
+        return false;
+    present->hold_ns = seconds * 1000000000u;
+    return true;
+}
+
+bool tsm_look_parse_shader(void *field, const char *text)
+{
+    struct tsm_look_shaders *shaders = field;
+    const char *equals = strchr(text, '=');
+    char *hash;
+
+    if (!equals || equals == text || !equals[1] || shaders->count == TSM_LOOK_SHADERS_MAX)
+        return false;
+    hash = strndup(text, (size_t)(equals - text)); /* lives as long as the process */
+    if (!hash)
+        return false;
+    shaders->list[shaders->count++] = (struct tsm_shader_replacement){hash, equals + 1};
+    return true;
+}
+
+bool tsm_look_take_directory(struct tsm_look_values *v, const char *word)
+{
+    if (!v->dump.is_wanted || v->dump.directory)
+        return false;
+    v->dump.directory = word;
+    return true;
+}
+
+bool tsm_look_settle(struct tsm_look *out, const struct tsm_look_values *v)
+{
+    static char directory[64];
+
+    *out = (struct tsm_look){
+        .frames = v->frames.list,
+        .frame_count = v->frames.count,
+        .present = v->present.is_wanted,
+        .present_hold_ns = v->present.hold_ns,
+    };
+    if (v->frames.count)
+        out->screenshot_directory = v->frames.directory ? v->frames.directory : ".";
+    if (v->dump.is_wanted) {
+        tsm_format(directory, sizeof(directory), "resources-%llu", (unsigned long long)v->dump.seq);
+        out->dump_seq = v->dump.seq;
+        out->dump_directory = v->dump.directory ? v->dump.directory : directory;
+    }
+    return v->frames.count || v->dump.is_wanted || v->present.is_wanted;
+}
