@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/request.h"
 
-#include "analysis/nest.h"
-#include "analysis/submit_jobs.h"
+#include "analysis/call_nesting.h"
+#include "analysis/ring/submit_jobs.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef ANALYSIS_REQUEST_H
 #define ANALYSIS_REQUEST_H
 
-#include "analysis/cpu_time.h"
-#include "analysis/ring_jobs.h"
+#include "analysis/cpu/time.h"
+#include "analysis/ring/jobs.h"
 #include "tracesmith/reader.h"
 
 /* What a request's time goes into, one after the other, then what happened beside it. */
@@ -34,7 +34,7 @@ const char *tsm_stage_name(enum tsm_stage stage);
 struct tsm_request {
     uint64_t seq;     /* of the trace's record, or TSM_REQUEST_NO_RECORD */
     const char *name; /* of its call; NULL: no record */
-    const char *parent; /* the call of the program that made that one (analysis/nest.h); NULL: none */
+    const char *parent; /* the call of the program that made that one (analysis/call_nesting.h); NULL: none */
     uint64_t parent_seq;
     const struct tsm_ring_job *job; /* NULL: none is known */
     uint32_t pid, tid;              /* who submitted it; 0 not known */

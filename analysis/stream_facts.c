@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/diff/pairing.h"
 #include "analysis/held_memory.h"
-#include "analysis/pairing.h"
 #include "base/bytes.h"
 
 #define STREAM_COUNT_MAX 65536u

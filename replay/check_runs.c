@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "analysis/difference.h"
+#include "analysis/diff/difference.h"
 #include "replay/forked_run.h"
 #include "replay/suspect.h"
 

@@ -6,7 +6,7 @@
 #ifndef REPLAY_PLAYER_H
 #define REPLAY_PLAYER_H
 
-#include "analysis/connected.h"
+#include "analysis/slice/reachability.h"
 #include "format/map.h"
 #include "replay/observe.h"
 #include "replay/order.h"

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "analysis/difference.h"
+#include "analysis/diff/difference.h"
 
 #define HEAD_SIZE       44 /* kind, stream (u32 each), seq, position, address, size (u64), padding */
 #define PIECE_HEAD_SIZE 20 /* key, size (u32) */

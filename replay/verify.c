@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "analysis/difference.h"
+#include "analysis/diff/difference.h"
 
 #define VERIFY_CHUNK (16 * SBT_PIECE_SIZE) /* read from the device at once */
 

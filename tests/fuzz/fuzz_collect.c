@@ -6,8 +6,8 @@
  * many bytes: records.
  */
 #include "base/bytes.h"
-#include "analysis/cpu_events.h"
-#include "analysis/ring_jobs.h"
+#include "analysis/cpu/events.h"
+#include "analysis/ring/jobs.h"
 #include "format/kernel_events.h"
 #include "tools/kernel/collect.h"
 #include "tracesmith/reader.h"

@@ -3,11 +3,11 @@
  * Files of CPU events as an enemy writes them: trace-cmd's, perf's, text. Reading ends with events
  * or with an error; what was read can be asked, and comes back from its records the same.
  */
-#include "analysis/cpu_time.h"
-#include "analysis/ftrace_dat.h"
-#include "analysis/ftrace_text.h"
-#include "analysis/perf_data.h"
-#include "analysis/ring_jobs.h"
+#include "analysis/cpu/ftrace_dat.h"
+#include "analysis/cpu/ftrace_text.h"
+#include "analysis/cpu/perf_data.h"
+#include "analysis/cpu/time.h"
+#include "analysis/ring/jobs.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>

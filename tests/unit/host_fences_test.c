@@ -2,7 +2,7 @@
  *
  * QEMU's log and a guest's jobs: two clocks, of which nobody tells the difference.
  */
-#include "analysis/host_fences.h"
+#include "analysis/ring/host_fences.h"
 
 #include "base/bytes.h"
 #include "kernel/include/grtrace.h"

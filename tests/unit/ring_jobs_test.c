@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/ring_jobs.h"
-#include "analysis/ring_join.h"
+#include "analysis/ring/jobs.h"
+#include "analysis/ring/join.h"
 
 #include "base/bytes.h"
 #include "kernel/include/grtrace.h"

@@ -6,7 +6,7 @@
  */
 #include "tools/command.h"
 
-#include "analysis/keep.h"
+#include "analysis/slice/trim_slice.h"
 #include "base/bytes.h"
 #include "base/text.h"
 #include "format/map.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
-#include "analysis/nest.h"
+#include "analysis/call_nesting.h"
 #include "base/text.h"
 #include "format/check_counts.h"
 #include "format/json.h"

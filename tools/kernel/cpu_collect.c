@@ -3,7 +3,7 @@
 
 #include "kernel/bpf/cpu_events.skel.h"
 
-#include "analysis/cpu_events.h"
+#include "analysis/cpu/events.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/text.h"

@@ -5,7 +5,7 @@
 #ifndef TOOLS_KERNEL_GROUPS_H
 #define TOOLS_KERNEL_GROUPS_H
 
-#include "analysis/ring_jobs.h"
+#include "analysis/ring/jobs.h"
 #include "base/buffer.h"
 #include "format/map.h"
 #include "tools/kernel/report.h"

@@ -6,7 +6,7 @@
 #ifndef TOOLS_KERNEL_NVIDIA_H
 #define TOOLS_KERNEL_NVIDIA_H
 
-#include "analysis/ring_jobs.h"
+#include "analysis/ring/jobs.h"
 
 struct grtrace_nvidia_layout;
 

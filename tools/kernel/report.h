@@ -5,7 +5,7 @@
 #ifndef TOOLS_KERNEL_REPORT_H
 #define TOOLS_KERNEL_REPORT_H
 
-#include "analysis/ring_jobs.h"
+#include "analysis/ring/jobs.h"
 #include "tracesmith/reader.h"
 
 enum tsm_report_by { TSM_REPORT_JOB, TSM_REPORT_RING, TSM_REPORT_ENGINE, TSM_REPORT_CONTEXT };

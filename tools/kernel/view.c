@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/kernel/view.h"
 
-#include "analysis/host_fences.h"
-#include "analysis/submit_jobs.h"
+#include "analysis/ring/host_fences.h"
+#include "analysis/ring/submit_jobs.h"
 #include "base/bytes.h"
 #include "kernel/include/grtrace_inside.h"
 #include "tools/kernel/report.h"

@@ -9,7 +9,7 @@
 
 struct tsm_kernel_view;
 
-/* `host_log`: of QEMU, the guest's host (analysis/host_fences.h); or NULL. */
+/* `host_log`: of QEMU, the guest's host (analysis/ring/host_fences.h); or NULL. */
 int tsm_kernel_view_create(struct tsm_kernel_view **out, struct sbt_reader *reader,
                            const char *host_log, bool json);
 void tsm_kernel_view_destroy(struct tsm_kernel_view *view);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/text/difference.h"
 
-#include "analysis/nest.h"
+#include "analysis/call_nesting.h"
 #include "base/text.h"
 #include "tools/terminal.h"
 #include "tools/text/line.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/timeline/timeline.h"
 
-#include "analysis/ftrace_dat.h"
-#include "analysis/ftrace_text.h"
-#include "analysis/perf_data.h"
+#include "analysis/cpu/ftrace_dat.h"
+#include "analysis/cpu/ftrace_text.h"
+#include "analysis/cpu/perf_data.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
  *
  * The HIP source. A wrapper calls the real function first, outside of any call of ours: what it makes
  * through HSA is recorded by that source. Then comes its own record, which began before those and ended
- * after them, on the same thread: that is how a reader finds what belongs to it (analysis/nest.h).
+ * after them, on the same thread: that is how a reader finds what belongs to it (analysis/call_nesting.h).
  *
  * It runs inside the traced program: the rules of capture/capture.h hold.
  */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which call of the program a record comes from, where one API is made of another: HIP of HSA. A HIP
+ * call's record began before the records of what it made and ended after them, on the same thread.
+ *
+ * What another thread sends for a call (a worker of the library) is not known to be its.
+ */
+#ifndef ANALYSIS_CALL_NESTING_H
+#define ANALYSIS_CALL_NESTING_H
+
+#include "tracesmith/reader.h"
+
+struct tsm_nest;
+
+/* *out is NULL where the trace has no HIP calls. Reads all records once and keeps 40 bytes of each HIP
+ * call. 0, or the reader's error. */
+int tsm_nest_create(struct tsm_nest **out, struct sbt_reader *reader);
+void tsm_nest_destroy(struct tsm_nest *nest);
+
+/* The innermost HIP call that `record` was made in: its number and type. False: none is known. */
+bool tsm_nest_parent(const struct tsm_nest *nest, const struct sbt_record *record, uint64_t *seq,
+                     uint32_t *type);
+
+/* The same of one record, by its number, without a nest: looked for among the records behind it, some
+ * ten thousand at most. */
+bool tsm_nest_find(struct sbt_reader *reader, uint64_t record_seq, uint64_t *seq, uint32_t *type);
+
+#endif

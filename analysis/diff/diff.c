@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Two traces are compared as pairs of sequences that must agree: what was done on each stream, what
+ * each stream's commands gave back, and the host's calls thread by thread. Between sequences no
+ * order is compared. Both traces are read side by side, each once; a record whose counterpart was
+ * not read yet waits in memory (analysis/diff/sequences.h). Of all first differences the earliest
+ * in the first trace is reported, so a pass ends where the earliest found so far lies.
+ *
+ * What cannot be compared, or is a matter of chance, never makes two traces different; but while
+ * there is such a thing they are not the same, either.
+ */
+#include "tracesmith/analysis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/diff/difference.h"
+#include "analysis/diff/field_diff.h"
+#include "analysis/diff/sequences.h"
+#include "analysis/diff/survey.h"
+#include "analysis/place_list.h"
+#include "base/text.h"
+
+#define WAITING_BYTES_MAX ((size_t)64 << 20) /* of records that wait for their counterpart */
+#define PASS_MAX          64
+
+#define SEQ_NONE UINT64_MAX
+
+struct side {
+    struct sbt_reader *reader;
+    struct tsm_survey survey;
+    struct sbt_cursor *cursor;
+    struct sbt_map threads; /* id -> number + 1, in order of first appearance */
+    bool in_start;          /* within a checkpoint that comes before all commands */
+    bool at_end;
+};
+
+/* One record of a pair, wherever it lies. */
+struct half {
+    const struct sbt_record *record; /* NULL: there is none */
+    const struct sbt_schema *schema;
+};
+
+struct diff {
+    struct side sides[2];
+    struct tsm_pairing pairing;
+    struct tsm_sequences sequences;
+    const struct tsm_diff_options *options;
+    struct tsm_diff_result *out;
+    bool has_functions;   /* one of the traces */
+    bool skips_checksums; /* one of the traces has none */
+    bool is_readback;     /* the first difference is in what came back */
+    int error;            /* memory for sequences ran out */
+    char lacking[128]; /* the first difference that records which are missing may explain; "": none
+                        */
+    char doubt[256];   /* first reason for which equality proves nothing; "": none */
+};
+
+/* ---- which records ------------------------------------------------------------------------ */
+
+static bool is_core(const struct sbt_record *record, enum sbt_core_record call)
+{
+    return record->type == SBT_TYPE(SBT_API_CORE, call);
+}
+
+static uint64_t stream_of(const struct sbt_record *record, const struct sbt_schema *schema)
+{
+    return sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+}
+
+static bool is_readback(const struct sbt_record *record)
+{
+    return is_core(record, SBT_CORE_READBACK) || is_core(record, SBT_CORE_CHECKSUM);
+}
+
+static bool wants_stream(const struct tsm_diff_options *options, uint64_t stream)
+{
+    for (size_t i = 0; i < options->stream_count; i++)
+        if (options->streams[i] == stream)
+            return true;
+    return !options->streams;
+}
+
+/* Numbers a thread at its first call. Returns SEQ_NONE when out of memory. */
+static uint64_t thread_number(struct side *side, uint32_t id)
+{
+    bool added;
+    uint64_t *place = sbt_map_insert(&side->threads, id, &added);
+
+    if (place && added)
+        *place = side->threads.count;
+    return place ? *place - 1 : SEQ_NONE;
+}
+
+static struct tsm_sequence *find(struct diff *d, enum tsm_sequence_kind kind, uint64_t number)
+{
+    struct tsm_sequence *sequence = tsm_sequences_find(&d->sequences, kind, number);
+
+    if (!sequence)
+        d->error = tsm_fail(TSM_E_MEMORY, "no memory for what is compared");
+    return sequence;
+}
+
+static struct tsm_sequence *find_thread(struct diff *d, struct side *side, uint32_t id,
+                                        enum tsm_sequence_kind kind)
+{
+    uint64_t number = thread_number(side, id);
+
+    if (number == SEQ_NONE)
+        d->error = tsm_fail(TSM_E_MEMORY, "no memory for threads");
+    return find(d, kind, number);
+}
+
+static struct tsm_sequence *core_sequence(struct diff *d, struct side *side, const struct half *h)
+{
+    const struct sbt_record *record = h->record;
+    bool sent = !d->options->readbacks_only;
+
+    if (is_core(record, SBT_CORE_CHECKPOINT_BEGIN))
+        side->in_start = record->seq < side->survey.start_end_seq ||
+                         (record->slot_count > 1 && (record->slots[1] & SBT_CHECKPOINT_START));
+    if (is_core(record, SBT_CORE_HOST_WRITE) && sent && wants_stream(d->options, SBT_STREAM_NONE))
+        return d->has_functions ? find(d, TSM_SEQUENCE_WRITES, 0)
+                                : find_thread(d, side, record->thread, TSM_SEQUENCE_HELD);
+    if (is_readback(record) && wants_stream(d->options, stream_of(record, h->schema)))
+        return find(
+            d, is_core(record, SBT_CORE_READBACK) ? TSM_SEQUENCE_READBACKS : TSM_SEQUENCE_CHECKSUMS,
+            stream_of(record, h->schema));
+    if (side->in_start && sent &&
+        (is_core(record, SBT_CORE_MEMORY) || is_core(record, SBT_CORE_STATE)))
+        return find(d, TSM_SEQUENCE_START, 0);
+    return NULL;
+}
+
+/* Whether the record is compared at all. */
+static bool is_wanted(const struct diff *d, const struct half *h)
+{
+    if (SBT_TYPE_API(h->record->type) == SBT_API_CORE)
+        return true;
+    return !d->options->readbacks_only && !tsm_survey_is_wait(h->schema) &&
+           wants_stream(d->options, h->record->stream);
+}
+
+/* The sequence that a record is part of, or NULL. */
+static struct tsm_sequence *sequence_of(struct diff *d, struct side *side, const struct half *h)
+{
+    if (!h->schema || !is_wanted(d, h))
+        return NULL;
+    if (SBT_TYPE_API(h->record->type) == SBT_API_CORE)
+        return core_sequence(d, side, h);
+    if (h->record->stream != SBT_STREAM_NONE)
+        return find(d, TSM_SEQUENCE_COMMANDS, h->record->stream);
+    return find_thread(d, side, h->record->thread, TSM_SEQUENCE_HOST);
+}
+
+/* ---- doubts ------------------------------------------------------------------------------- */
+
+static const char *const sequence_names[TSM_SEQUENCE_KINDS] = {
+    "commands",
+    "results",
+    "checksums",
+    "calls",
+    "writes to host memory",
+    "host memory that commands may have written",
+    "memory at the start",
+};
+
+static bool is_held(const struct half *h)
+{
+    return h->record && (h->record->flags & SBT_RECORD_HELD) != 0;
+}
+
+/* Tests whether a difference in the sequence may be chance, or come of settings of the recorder. */
+static bool may_vary(const struct diff *d, const struct tsm_sequence *sequence,
+                     const struct half *a, const struct half *b, const struct tsm_field_diff *f)
+{
+    switch (sequence->kind) {
+    case TSM_SEQUENCE_WRITES:
+        return true;
+    case TSM_SEQUENCE_HELD: /* with another number of them they are not of the same commands */
+        return d->sides[0].survey.held_count != d->sides[1].survey.held_count;
+    case TSM_SEQUENCE_READBACKS:
+        return f && is_held(a) != is_held(b) && strcmp(f->field, "bytes") == 0;
+    case TSM_SEQUENCE_CHECKSUMS:
+        return d->skips_checksums;
+    case TSM_SEQUENCE_START: /* the order of memory is chance, its content is not */
+        return !f || (strcmp(f->field, "bytes") != 0 && strcmp(f->field, "value") != 0);
+    default:
+        return false;
+    }
+}
+
+/* Tests whether the difference may come of records that one of the traces lacks: those of a
+ * sequence then have others for counterparts. */
+static bool may_lack(const struct diff *d, const struct half *a, const struct half *b)
+{
+    const uint64_t whole[] = {d->sides[0].survey.whole_seq, d->sides[1].survey.whole_seq};
+
+    return (a->record ? a->record->seq >= whole[0] : whole[0] != SEQ_NONE) ||
+           (b->record ? b->record->seq >= whole[1] : whole[1] != SEQ_NONE);
+}
+
+static void note_lacking(struct diff *d, const struct half *a, const struct half *b)
+{
+    const struct half *h = a->record ? a : b;
+
+    if (!*d->lacking)
+        tsm_format(d->lacking, sizeof(d->lacking), "record %llu, %s, %s",
+                   (unsigned long long)h->record->seq, h->schema->name,
+                   a->record && b->record ? "is not the same in both" : "is in one of them only");
+}
+
+static void doubt_pair(struct diff *d, const struct tsm_sequence *sequence, const struct half *a,
+                       const struct half *b, const struct tsm_field_diff *f)
+{
+    const struct half *h = a->record ? a : b;
+
+    if (*d->doubt)
+        return;
+    if (sequence->kind == TSM_SEQUENCE_WRITES)
+        tsm_format(d->doubt, sizeof(d->doubt),
+                   "writes to host memory differ from record %llu on: functions that the GPU calls "
+                   "write there, too, and in which order is chance",
+                   (unsigned long long)h->record->seq);
+    else if (sequence->kind == TSM_SEQUENCE_HELD || (f && is_held(a) != is_held(b)))
+        tsm_format(d->doubt, sizeof(d->doubt),
+                   "record %llu of %s (%s) holds what commands had written by then, and how many "
+                   "had is chance",
+                   (unsigned long long)h->record->seq, sbt_reader_name(d->sides[!a->record].reader),
+                   h->schema->name);
+    else if (f)
+        tsm_format(d->doubt, sizeof(d->doubt),
+                   "%s of record %llu, %s, cannot be compared: %s and %s", f->field,
+                   (unsigned long long)h->record->seq, h->schema->name, f->value_a, f->value_b);
+    else
+        tsm_format(d->doubt, sizeof(d->doubt), "%s has no counterpart of record %llu (%s)",
+                   sbt_reader_name(d->sides[a->record ? 1 : 0].reader),
+                   (unsigned long long)h->record->seq, sequence_names[sequence->kind]);
+}
+
+/* ---- a difference ------------------------------------------------------------------------- */
+
+static uint64_t buffer_of(const struct half *h)
+{
+    const enum sbt_role roles[] = {SBT_ROLE_DST, SBT_ROLE_HOST_DST, SBT_ROLE_ADDRESS, SBT_ROLE_SRC,
+                                   SBT_ROLE_HOST_SRC};
+    uint64_t address = 0;
+
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]) && !address; i++)
+        address = sbt_record_role(h->schema, h->record, roles[i], 0);
+    return address;
+}
+
+/* Describes the difference as far as the record alone tells; name_difference() adds names. */
+static void place_difference(struct diff *d, const struct half *h)
+{
+    struct tsm_difference *first = &d->out->first;
+    const struct sbt_record *record = h->record;
+
+    d->is_readback = is_readback(record);
+    first->seq = record->seq;
+    first->stream = d->is_readback ? (uint32_t)stream_of(record, h->schema) : record->stream;
+    first->position = d->is_readback ? sbt_record_role(h->schema, record, SBT_ROLE_OF_POSITION, 0)
+                                     : record->position;
+    first->stack = record->stack;
+    tsm_format(d->out->why, sizeof(d->out->why), "%s", h->schema->name);
+}
+
+static void tell_missing(struct diff *d, const struct half *h)
+{
+    struct tsm_diff_result *out = d->out;
+
+    memset(&out->first, 0, sizeof(out->first));
+    place_difference(d, h);
+    out->field[0] = out->value_a[0] = out->value_b[0] = '\0';
+}
+
+static void tell_field(struct diff *d, const struct half *a, const struct tsm_field_diff *f)
+{
+    struct tsm_diff_result *out = d->out;
+
+    out->first = f->difference;
+    place_difference(d, a);
+    if (!out->first.buffer)
+        out->first.buffer = buffer_of(a);
+    out->first.buffer_size = sbt_record_role(a->schema, a->record, SBT_ROLE_SIZE, 0);
+    tsm_format(out->field, sizeof(out->field), "%s", f->field);
+    tsm_format(out->value_a, sizeof(out->value_a), "%s", f->value_a);
+    tsm_format(out->value_b, sizeof(out->value_b), "%s", f->value_b);
+}
+
+/* A difference is kept when it is the earliest so far. `f`: NULL when one of the records is
+ * missing. */
+static void tell(struct diff *d, const struct half *a, const struct half *b,
+                 const struct tsm_field_diff *f)
+{
+    struct tsm_diff_result *out = d->out;
+    uint64_t place = a->record ? a->record->seq : SEQ_NONE - 1;
+
+    uint64_t other = b->record ? b->record->seq : SEQ_NONE - 1;
+
+    if (out->verdict == TSM_DIFFERENT &&
+        (place > out->seq_a || (place == out->seq_a && other >= out->seq_b)))
+        return;
+    out->verdict = TSM_DIFFERENT;
+    out->seq_a = place;
+    out->seq_b = other;
+    if (f)
+        tell_field(d, a, f);
+    else
+        tell_missing(d, a->record ? a : b);
+}
+
+/* Names and the sentence, when the first difference is settled. */
+static void name_difference(struct diff *d)
+{
+    struct tsm_diff_result *out = d->out;
+    bool missing_in_a = out->seq_a == SEQ_NONE - 1;
+    struct sbt_reader *reader = d->sides[missing_in_a].reader;
+    uint64_t seq = out->first.seq;
+    char call[128];
+
+    tsm_format(call, sizeof(call), "%s", out->why);
+    if (d->is_readback)
+        tsm_difference_locate(&out->first, reader, seq);
+    else
+        tsm_difference_name(&out->first, reader);
+    if (!*out->field)
+        tsm_format(out->why, sizeof(out->why), "record %llu, %s, is missing in %s",
+                   (unsigned long long)seq, call, sbt_reader_name(d->sides[!missing_in_a].reader));
+    else
+        tsm_format(out->why, sizeof(out->why), "record %llu, %s%s%s: %s differs%s",
+                   (unsigned long long)out->first.seq, *out->first.call ? out->first.call : call,
+                   *out->first.function ? " of " : "", out->first.function, out->field,
+                   d->is_readback ? " in what came back" : "");
+}
+
+/* ---- pairs -------------------------------------------------------------------------------- */
+
+static void end_sequence(struct diff *d, struct tsm_sequence *sequence)
+{
+    tsm_sequences_clear(&d->sequences, sequence);
+    sequence->is_done = true;
+}
+
+static int note_pair(struct diff *d, struct tsm_sequence *sequence, const struct half *a,
+                     const struct half *b)
+{
+    sequence->compared++;
+    if (sequence->kind != TSM_SEQUENCE_COMMANDS)
+        return 0;
+    return tsm_pairing_note_position(&d->pairing, sequence->number, a->record->position,
+                                     b->record->position);
+}
+
+/* Which of two results comes first, as of commands that are not the same one: -1, 1; 0: of the
+ * same. */
+static int order_results(const struct diff *d, const struct tsm_sequence *sequence,
+                         const struct half *a, const struct half *b)
+{
+    uint64_t x, y;
+
+    if (sequence->kind != TSM_SEQUENCE_READBACKS || d->options->readbacks_only)
+        return 0;
+    x = sbt_record_role(a->schema, a->record, SBT_ROLE_OF_POSITION, 0);
+    y = sbt_record_role(b->schema, b->record, SBT_ROLE_OF_POSITION, 0);
+    if (tsm_pairing_position(&d->pairing, sequence->number, x, y))
+        return 0;
+    return tsm_pairing_counterpart(&d->pairing, sequence->number, x) < y ? -1 : 1;
+}
+
+/* A result that only one trace has. Its command is compared with the others; whether the recorder
+ * sees the bytes before another command overwrites them is chance of when the program asks. */
+static void doubt_lone_result(struct diff *d, int trace, const struct half *h)
+{
+    if (!*d->doubt)
+        tsm_format(
+            d->doubt, sizeof(d->doubt),
+            "record %llu of %s is a result of which the other one has none, or one of another "
+            "command: it may have been overwritten before the program asked for it",
+            (unsigned long long)h->record->seq, sbt_reader_name(d->sides[trace].reader));
+}
+
+static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const struct half *a,
+                        const struct half *b)
+{
+    const struct tsm_field_diff_input input = {
+        .readers = {d->sides[0].reader, d->sides[1].reader},
+        .records = {a->record, b->record},
+        .schemas = {a->schema, b->schema},
+        .pairing = &d->pairing,
+        .ignore_addresses = d->options->ignore_addresses,
+        .ignore_positions = d->options->readbacks_only,
+    };
+    struct tsm_field_diff f;
+    int error, result = tsm_field_diff(&f, &input);
+    bool varies;
+
+    if (result < 0)
+        return result;
+    varies = result == TSM_FIELDS_DIFFER && may_vary(d, sequence, a, b, &f);
+    if (result == TSM_FIELDS_AGREE)
+        d->out->compared_count++;
+    else if (result == TSM_FIELDS_UNKNOWN || varies)
+        doubt_pair(d, sequence, a, b, &f);
+    else if (may_lack(d, a, b))
+        note_lacking(d, a, b);
+    else
+        tell(d, a, b, &f);
+    error = note_pair(d, sequence, a, b);
+    if (result == TSM_FIELDS_DIFFER && !(varies && sequence->kind == TSM_SEQUENCE_READBACKS))
+        end_sequence(d, sequence);
+    return error;
+}
+
+static void miss(struct diff *d, struct tsm_sequence *sequence, int trace, const struct half *h)
+{
+    const struct half none = {NULL, NULL};
+    const struct half *a = trace ? &none : h, *b = trace ? h : &none;
+
+    if (may_lack(d, a, b))
+        note_lacking(d, a, b);
+    else if (sequence->kind == TSM_SEQUENCE_READBACKS && !d->options->readbacks_only)
+        doubt_lone_result(d, trace, h);
+    else if (may_vary(d, sequence, a, b, NULL))
+        doubt_pair(d, sequence, a, b, NULL);
+    else
+        tell(d, a, b, NULL);
+    end_sequence(d, sequence);
+}
+
+/* Passes over results that only one trace has, until *h and the one that waits are of the same
+ * command. Returns what waits then, or NULL; *is_lone: *h itself is passed over. */
+static struct tsm_waiting *pass_over(struct diff *d, struct tsm_sequence *sequence, int trace,
+                                     const struct half *h, bool *is_lone)
+{
+    struct tsm_waiting *w;
+
+    *is_lone = false;
+    while ((w = sequence->first[!trace])) {
+        const struct half other = {&w->record, w->schema};
+        int order = order_results(d, sequence, trace ? &other : h, trace ? h : &other);
+        int lone = order < 0 ? 0 : 1;
+        if (!order)
+            return w;
+        sequence->lone[lone]++;
+        doubt_lone_result(d, lone, lone == trace ? h : &other);
+        *is_lone = lone == trace;
+        if (*is_lone)
+            return w;
+        tsm_sequences_drop(&d->sequences, sequence, !trace);
+    }
+    return NULL;
+}
+
+/* A record of `trace`, in its turn. */
+static int take(struct diff *d, struct tsm_sequence *sequence, int trace, const struct half *h)
+{
+    struct tsm_waiting *w;
+    bool is_lone;
+    int error;
+
+    if (sequence->skip[trace]) {
+        sequence->skip[trace]--;
+        return 0;
+    }
+    w = pass_over(d, sequence, trace, h, &is_lone);
+    if (is_lone)
+        return 0;
+    if (!w && d->sides[!trace].at_end) {
+        miss(d, sequence, trace, h);
+        return 0;
+    }
+    if (!w)
+        return tsm_sequences_wait(&d->sequences, sequence, trace, h->record, h->schema);
+    const struct half other = {&w->record, w->schema};
+    error = compare_pair(d, sequence, trace ? &other : h, trace ? h : &other);
+    if (!error && sequence->first[!trace] == w)
+        tsm_sequences_drop(&d->sequences, sequence, !trace);
+    return error;
+}
+
+/* ---- passes ------------------------------------------------------------------------------- */
+
+/* One more record of a trace. */
+static int step(struct diff *d, int trace)
+{
+    struct side *side = &d->sides[trace];
+    struct tsm_sequence *sequence;
+    struct half h;
+    int more = sbt_cursor_next(side->cursor, &h.record);
+
+    if (more != 1) {
+        side->at_end = true;
+        return more;
+    }
+    h.schema = tsm_survey_schema(side->reader, h.record);
+    if (!trace && d->out->verdict == TSM_DIFFERENT && h.record->seq >= d->out->seq_a) {
+        side->at_end = true;
+        return 0;
+    }
+    sequence = sequence_of(d, side, &h);
+    if (d->error || !sequence || sequence->is_done || sequence->is_put_off)
+        return d->error;
+    int error = take(d, sequence, trace, &h);
+    if (!error && d->sequences.bytes > WAITING_BYTES_MAX)
+        tsm_sequences_put_off(&d->sequences, WAITING_BYTES_MAX / 2);
+    return error;
+}
+
+/* Reads whichever trace is behind. With a difference, only until nothing before it is open. */
+static int read_both(struct diff *d)
+{
+    int error = 0;
+
+    while (!error) {
+        const uint64_t *waiting = d->sequences.waiting;
+        bool a = !d->sides[0].at_end;
+        bool b = !d->sides[1].at_end;
+        if (d->out->verdict == TSM_DIFFERENT && !a)
+            b = b && waiting[0] > 0;
+        if (!a && !b)
+            break;
+        error = step(d, a && (!b || waiting[0] <= waiting[1]) ? 0 : 1);
+    }
+    return error;
+}
+
+/* Reports the first record that has no counterpart when both traces were read. */
+static void miss_rest(struct diff *d)
+{
+    for (size_t i = 0; i < d->sequences.count; i++) {
+        struct tsm_sequence *sequence = &d->sequences.list[i];
+        for (int trace = 0; trace < 2; trace++) {
+            struct tsm_waiting *w = sequence->first[trace];
+            const struct half h = {w ? &w->record : NULL, w ? w->schema : NULL};
+            if (w)
+                miss(d, sequence, trace, &h);
+        }
+    }
+}
+
+static int pass(struct diff *d)
+{
+    int error = 0;
+
+    for (int i = 0; i < 2; i++) {
+        d->sides[i].cursor = NULL;
+        d->sides[i].at_end = d->sides[i].in_start = false;
+    }
+    for (int i = 0; i < 2 && !error; i++)
+        error = sbt_cursor_create(&d->sides[i].cursor, d->sides[i].reader, NULL, 1);
+    if (!error)
+        error = read_both(d);
+    if (!error)
+        miss_rest(d);
+    sbt_cursor_destroy(d->sides[0].cursor);
+    sbt_cursor_destroy(d->sides[1].cursor);
+    return error;
+}
+
+static int walk_all(struct diff *d)
+{
+    int error = pass(d);
+
+    for (int i = 1; !error && tsm_sequences_again(&d->sequences); i++) {
+        if (i == PASS_MAX) {
+            tsm_format(d->doubt, sizeof(d->doubt),
+                       "the traces have their streams in too different an order to compare all");
+            break;
+        }
+        error = pass(d);
+    }
+    return error;
+}
+
+/* ---- verdict ------------------------------------------------------------------------------ */
+
+/* A wait that failed tells the program something. */
+static void doubt_failures(struct diff *d, int trace)
+{
+    const struct sbt_map *mine = &d->sides[trace].survey.failures;
+    const struct sbt_map *other = &d->sides[!trace].survey.failures;
+
+    for (size_t i = 0; i < mine->capacity && !*d->doubt; i++)
+        if (mine->slots[i].used && !sbt_map_find(other, mine->slots[i].key))
+            tsm_format(d->doubt, sizeof(d->doubt),
+                       "record %llu of %s is a wait that failed as none in the other one did",
+                       (unsigned long long)mine->slots[i].value - 1,
+                       sbt_reader_name(d->sides[trace].reader));
+}
+
+static void doubt_streams(struct diff *d)
+{
+    const struct tsm_diff_options *options = d->options;
+
+    for (size_t i = 0; i < options->stream_count && !*d->doubt; i++) {
+        uint64_t stream = options->streams[i];
+        bool found = stream == SBT_STREAM_NONE;
+        for (int kind = TSM_SEQUENCE_COMMANDS; kind <= TSM_SEQUENCE_CHECKSUMS; kind++)
+            found |= tsm_sequences_has(&d->sequences, (enum tsm_sequence_kind)kind, stream);
+        if (!found)
+            tsm_format(d->doubt, sizeof(d->doubt), "%sstream %llu is in neither trace",
+                       options->readbacks_only ? "a result of " : "", (unsigned long long)stream);
+    }
+}
+
+static void doubt_traces(struct diff *d)
+{
+    for (int i = 0; i < 2 && !*d->doubt; i++)
+        tsm_survey_doubt(&d->sides[i].survey, d->sides[i].reader, d->doubt, sizeof(d->doubt));
+    for (int i = 0; i < 2 && !d->options->readbacks_only && !*d->doubt; i++)
+        doubt_failures(d, i);
+    doubt_streams(d);
+}
+
+/* Both may lack the same: equality of what is left proves nothing. */
+static int doubt_gaps(struct diff *d)
+{
+    int error = 0;
+
+    for (int i = 0; i < 2 && !error && !*d->doubt; i++) {
+        struct sbt_reader *reader = d->sides[i].reader;
+        struct tsm_place_list all = {0};
+        uint32_t stream;
+        uint64_t count;
+        error = tsm_place_list_read(&all, reader, 0);
+        count = error ? 0 : tsm_place_list_missing(&all, reader, &stream);
+        if (count)
+            tsm_format(d->doubt, sizeof(d->doubt),
+                       "%llu command%s missing from stream %u of %s: places on it have no record",
+                       (unsigned long long)count, count == 1 ? " is" : "s are", stream,
+                       sbt_reader_name(reader));
+        tsm_place_list_finish(&all);
+    }
+    return error;
+}
+
+static int judge(struct diff *d)
+{
+    struct tsm_diff_result *out = d->out;
+    const struct side *s = d->sides;
+    int error;
+
+    if (out->verdict == TSM_DIFFERENT) {
+        name_difference(d);
+        return 0;
+    }
+    doubt_traces(d);
+    error = out->compared_count ? doubt_gaps(d) : 0;
+    if (error)
+        return error;
+    if (*d->lacking && *d->doubt) {
+        out->verdict = TSM_CANNOT_TELL;
+        tsm_format(out->why, sizeof(out->why), "%s, which may come of what is missing: %s",
+                   d->lacking, d->doubt);
+        return 0;
+    }
+    if (!out->compared_count || *d->doubt)
+        out->verdict = TSM_CANNOT_TELL;
+    if (*d->doubt)
+        tsm_format(out->why, sizeof(out->why), "%s%s",
+                   out->compared_count ? "what was compared is equal, but " : "", d->doubt);
+    else if (!out->compared_count)
+        tsm_format(out->why, sizeof(out->why), "there is nothing to compare");
+    else if (s[0].survey.uncompared_count != s[1].survey.uncompared_count)
+        tsm_format(out->why, sizeof(out->why),
+                   "queries and waits were not compared: %llu and %llu of them",
+                   (unsigned long long)s[0].survey.uncompared_count,
+                   (unsigned long long)s[1].survey.uncompared_count);
+    return 0;
+}
+
+/* Words and hashes that were taken out of one of them only would all differ. */
+static int check_redacted(const struct diff *d)
+{
+    const char *lists[2];
+
+    for (int i = 0; i < 2; i++) {
+        lists[i] = sbt_reader_metadata_find(d->sides[i].reader, SBT_METADATA_REDACTED);
+        if (!lists[i])
+            lists[i] = "nothing";
+    }
+    if (strcmp(lists[0], lists[1]) == 0)
+        return 0;
+    return tsm_fail(TSM_E_ARGUMENT,
+                    "%s was taken out of %s, and %s of %s: use 'tracesmith redact' in the same way "
+                    "on both",
+                    lists[0], sbt_reader_name(d->sides[0].reader), lists[1],
+                    sbt_reader_name(d->sides[1].reader));
+}
+
+static int survey(struct diff *d)
+{
+    int error = check_redacted(d);
+
+    for (int i = 0; i < 2 && !error; i++) {
+        error = sbt_reader_examine(d->sides[i].reader);
+        if (!error)
+            error = tsm_survey_make(&d->sides[i].survey, d->sides[i].reader);
+        if (!error)
+            error = tsm_extents_collect(&d->pairing.extents[i], d->sides[i].reader);
+    }
+    tsm_survey_compare(&d->sides[0].survey, &d->sides[1].survey);
+    d->has_functions = d->sides[0].survey.has_functions || d->sides[1].survey.has_functions;
+    d->skips_checksums = !d->sides[0].survey.checksum_count != !d->sides[1].survey.checksum_count;
+    return error;
+}
+
+int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reader *b,
+             const struct tsm_diff_options *options)
+{
+    struct tsm_diff_options none = {0};
+    struct tsm_diff_result result = {.first = {.call = "", .function = ""}};
+    struct diff d = {.sides = {{.reader = a}, {.reader = b}},
+                     .options = options ? options : &none,
+                     .out = &result};
+    int error = survey(&d);
+
+    if (!error)
+        error = walk_all(&d);
+    if (!error)
+        error = judge(&d);
+    tsm_sequences_finish(&d.sequences);
+    tsm_pairing_finish(&d.pairing);
+    for (int i = 0; i < 2; i++) {
+        sbt_map_finish(&d.sides[i].threads);
+        tsm_survey_finish(&d.sides[i].survey);
+    }
+    if (error)
+        return error;
+    *out = result;
+    return 0;
+}

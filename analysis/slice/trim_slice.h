@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which records before a part of a trace that part needs, when memory and what commands leave
+ * beside it are given at its begin (docs/FORMAT.md 10.1): those that make the objects which it
+ * names, that fill the command buffers which it sends, and so on, backwards.
+ */
+#ifndef ANALYSIS_SLICE_TRIM_SLICE_H
+#define ANALYSIS_SLICE_TRIM_SLICE_H
+
+#include "format/map.h"
+#include "tracesmith/reader.h"
+
+#define TSM_KEEP_TYPE_MAX 128u
+
+struct tsm_keep {
+    uint64_t seq_first;
+    uint8_t *records;       /* a bit for each before seq_first */
+    struct sbt_map objects; /* type << 48 | id -> what is known */
+    struct sbt_map streams; /* that the part sends to */
+    struct sbt_map memory;  /* address -> seq + 1 of what made it and has not freed it */
+    struct sbt_map dead;    /* seq of memory made and freed before */
+    const char *types[TSM_KEEP_TYPE_MAX];
+    uint32_t type_count;
+    uint64_t kept_count; /* records before seq_first */
+};
+
+/* For the records [seq_first, seq_end) of `reader`; seq_end 0: to the end. Memory: a bit for each
+ * record before, and what objects need. */
+int tsm_keep_find(struct tsm_keep *out, struct sbt_reader *reader, uint64_t seq_first,
+                  uint64_t seq_end);
+void tsm_keep_finish(struct tsm_keep *keep);
+
+bool tsm_keep_has_record(const struct tsm_keep *keep, uint64_t seq);
+/* Is this object needed? Those that may not be dropped always are. */
+bool tsm_keep_has_object(const struct tsm_keep *keep, const char *type, uint64_t id);
+
+#endif
