@@ -59,7 +59,7 @@ void tsm_log_configure(const char *setting)
     }
 }
 
-/* "capture/lane.c" -> "lane", size 4 */
+/* "capture/lane/lane.c" -> "lane", size 4 */
 static const char *domain_of(const char *file, size_t *size)
 {
     const char *slash = strrchr(file, '/');

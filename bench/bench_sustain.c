@@ -7,7 +7,7 @@
  */
 #include "base/buffer.h"
 #include "bench/null_api.h"
-#include "capture/lane.h"
+#include "capture/lane/lane.h"
 #include "tracesmith/reader.h"
 
 #include <stdio.h>

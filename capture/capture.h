@@ -28,7 +28,7 @@
  * Order. The order on each stream is the order that the driver saw: an enqueueing call holds its
  * stream's lock across the real call. A call that can wait for the GPU takes its place on the
  * stream first and calls without the lock; who comes next waits until it returns, but not for ever, so
- * that we never add a deadlock (capture/turn.c). Records carry TSC
+ * that we never add a deadlock (capture/call/turn.c). Records carry TSC
  * stamps; merging lanes by them gives the trace's total order: a call's place is its return, a
  * destroying call's place is its begin (the address that it frees may be given out again before it
  * returns), and that of what wakes other threads is where the real function is called.
@@ -43,7 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tsm_lane; /* capture/lane.h */
+struct tsm_lane; /* capture/lane/lane.h */
 struct tsm_stream;
 
 /* ---- a call ------------------------------------------------------------------------------- */
@@ -482,7 +482,7 @@ bool tsm_session_waiting(void);
 bool tsm_calls_hold(uint64_t patience_ns);
 void tsm_calls_release(void);
 
-/* A checkpoint is due; set and cleared by capture/checkpoint.c. */
+/* A checkpoint is due; set and cleared by capture/call/checkpoint.c. */
 extern uint32_t tsm_checkpoint_due;
 void tsm_checkpoint_try(bool quiet);
 
@@ -559,7 +559,7 @@ bool tsm_inside_own(void);
  * libc in which a thread can be cancelled. */
 void tsm_inside_enter(void);
 
-/* The program is about to set a seccomp filter (struct sock_fprog), or strict mode: capture/sandbox.c. */
+/* The program is about to set a seccomp filter (struct sock_fprog), or strict mode: capture/process/sandbox.c. */
 void tsm_sandbox_comes(unsigned mode, const void *program);
 void tsm_inside_leave(void);
 
@@ -577,7 +577,7 @@ void tsm_session_exec_failed(void);
  * for processes of one thread. Then recording ends here. True: try again; they may still be on their way out. */
 bool tsm_namespace_again(int flags, unsigned *tries);
 
-/* Once, by the program's first thread, before it can end: capture/last_thread.c. */
+/* Once, by the program's first thread, before it can end: capture/process/last_thread.c. */
 void tsm_follow_main_thread(void);
 
 /* In the parent, after fork: writes a FORK record. */

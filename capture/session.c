@@ -3,9 +3,9 @@
 
 #include "base/own_stack.h"
 #include "base/log.h"
-#include "capture/drain.h"
-#include "capture/family.h"
-#include "capture/shadow.h"
+#include "capture/lane/drain.h"
+#include "capture/process/family.h"
+#include "capture/memory/shadow.h"
 
 #include <errno.h>
 #include <stdlib.h>

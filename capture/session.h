@@ -16,7 +16,7 @@
 #define CAPTURE_SESSION_H
 
 #include "capture/capture.h"
-#include "capture/lane.h"
+#include "capture/lane/lane.h"
 #include "capture/lock.h"
 
 #include <signal.h>
@@ -68,7 +68,7 @@ enum tsm_drain_state {
 struct tsm_session {
     /* Read on every call. */
     uint8_t *types;    /* [api * TSM_TYPE_CALL_COUNT + call] */
-    bool filtering;    /* some filter is set: see capture/filter.c */
+    bool filtering;    /* some filter is set: see capture/call/filter.c */
     uint8_t apis_used; /* a bit for each enum sbt_api of which a call has begun */
     pid_t pid;
 
@@ -79,7 +79,7 @@ struct tsm_session {
     struct tsm_clock_pair start;
     uint64_t start_realtime_ns;
 
-    /* lanes: made by the drain thread, handed out and taken back by capture/thread.c */
+    /* lanes: made by the drain thread, handed out and taken back by capture/process/thread.c */
     struct tsm_lanes_header *lanes_header;
     struct tsm_lane *lanes; /* [TSM_LANE_COUNT_MAX] */
     uint32_t lane_count;
@@ -99,7 +99,7 @@ struct tsm_session {
     pid_t drain_thread;
     uint32_t lanes_cut; /* the lanes file was made shorter: what is in lanes is lost */
     bool lanes_guarded; /* SIGBUS comes to us */
-    uint32_t last_thread; /* futex: see capture/last_thread.c */
+    uint32_t last_thread; /* futex: see capture/process/last_thread.c */
     sigset_t last_mask;
     bool end_at_once; /* no thread of the program is left, and libc knows it not */
     struct tsm_lock favour_lock;
@@ -157,20 +157,20 @@ struct tsm_lane *tsm_thread_lane(struct tsm_session *session);
 void *tsm_define_begin(struct tsm_session *session, uint64_t size, uint16_t kind);
 void tsm_define_end(struct tsm_session *session, const void *entry);
 
-/* ---- the drain thread (capture/drain.c) ----------------------------------------------------- */
+/* ---- the drain thread (capture/lane/drain.c) ----------------------------------------------------- */
 
 /* Create the thread; it opens the output and sets drain_state. Waits for that. */
 bool tsm_drain_start(struct tsm_session *session);
 
-/* capture/sandbox.c: the program has forbidden system calls of ours on pain of death. */
+/* capture/process/sandbox.c: the program has forbidden system calls of ours on pain of death. */
 extern bool tsm_sandboxed;
 
-/* capture/thread_limit.c: threads that RLIMIT_NPROC still allows; UINT64_MAX: it does not matter.
+/* capture/process/thread_limit.c: threads that RLIMIT_NPROC still allows; UINT64_MAX: it does not matter.
  * Below TSM_THREADS_LEFT_MIN we start none: the last ones are the program's. */
 #define TSM_THREADS_LEFT_MIN 8u
 uint64_t tsm_threads_left(void);
 
-/* capture/lanes_guard.c: from now on the program survives when its lanes file is made shorter, and
+/* capture/lane/guard.c: from now on the program survives when its lanes file is made shorter, and
  * `session->lanes_cut` is set. False: the program handles SIGBUS itself. */
 bool tsm_lanes_guard(struct tsm_session *session);
 /* Puts zeroed memory in place of all lanes. The drain thread only. */
@@ -206,7 +206,7 @@ bool tsm_drain_ask(struct tsm_session *session, void (*favour)(void *argument), 
  */
 void tsm_api_used(struct tsm_session *session, uint32_t api);
 
-/* ---- records of ours (capture/note.c) ------------------------------------------------------- */
+/* ---- records of ours (capture/call/note.c) ------------------------------------------------------- */
 
 /* Write a core record on this thread's lane, now. `data` is copied. Returns false when it is lost.
  */
@@ -233,7 +233,7 @@ void tsm_note_lost(struct tsm_lane *lane);
  * out of a signal handler or a callback has left the first one: nobody will end that. */
 void tsm_note_left(const struct tsm_call *call);
 
-/* ---- checkpoints (capture/checkpoint.c) ------------------------------------------------------ */
+/* ---- checkpoints (capture/call/checkpoint.c) ------------------------------------------------------ */
 
 /* WAITING: has the start come? Then take the checkpoint from which the trace can be replayed, and
  * go ON. When the GPU is not idle in time the state stays, and the next call tries again. */
@@ -245,7 +245,7 @@ void tsm_checkpoint_ask(void);
 /* A command was recorded: is a checkpoint due? */
 void tsm_checkpoint_count(struct tsm_session *session);
 
-/* ---- being told from outside (capture/control.c) --------------------------------------------- */
+/* ---- being told from outside (capture/process/control.c) --------------------------------------------- */
 
 /* The session's lanes file is there: take orders through its header, and from TS_START_SIGNAL. */
 void tsm_control_begin(struct tsm_session *session);
@@ -259,7 +259,7 @@ void tsm_control_poll(struct tsm_session *session);
 /* End the session from a thread that records nothing. */
 void tsm_session_stop_quietly(struct tsm_session *session, const char *text);
 
-/* ---- payloads (capture/payload.c) ----------------------------------------------------------- */
+/* ---- payloads (capture/call/payload.c) ----------------------------------------------------------- */
 
 struct tsm_pieces *tsm_pieces_create(void);
 
@@ -358,7 +358,7 @@ struct tsm_streams *tsm_streams_create(void);
 struct tsm_readbacks *tsm_readbacks_create(void);
 struct tsm_hostmem *tsm_hostmem_create(void);
 
-/* capture/readback.c: the device writes `box` by this call, with bytes that are known: until it is
+/* capture/call/readback.c: the device writes `box` by this call, with bytes that are known: until it is
  * complete they are not the program's. */
 void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box);
 /* As tsm_readback() while nobody else may write there, and then as tsm_readback_silent(). */
@@ -379,7 +379,7 @@ void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t posit
  * are complete, which may then overwrite what those have read. */
 void tsm_function_reached(uint32_t stream, uint64_t done);
 
-/* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
+/* capture/call/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
 void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes,
                      uint64_t size);
 struct tsm_values *tsm_values_create(void);
@@ -435,7 +435,7 @@ struct tsm_running {
     uint64_t position;
 };
 
-/* capture/host_memory.c: the program wrote that value; when the command `after` had run, or
+/* capture/memory/host_memory.c: the program wrote that value; when the command `after` had run, or
  * (SBT_STREAM_NONE) at any time before now. */
 void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after);
 uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
@@ -459,7 +459,7 @@ bool tsm_filter_thread(struct tsm_session *session, const char *name);
 struct tsm_notes *tsm_notes_create(void);
 uint32_t tsm_notes_count(const struct tsm_session *session, uint32_t text);
 
-/* ---- output (capture/output.c), the drain thread only --------------------------------------- */
+/* ---- output (capture/process/output.c), the drain thread only --------------------------------------- */
 
 /* Choose `session->path`; open the lanes file, locked, and the trace, which does not have its name
  * yet. Negative error on failure, then nothing of them is left. */

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "capture/lane.h"
+#include "capture/lane/lane.h"
 
 #include <signal.h>
 #include <stdlib.h>

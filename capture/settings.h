@@ -39,7 +39,7 @@ enum tsm_vk_memory_mode {
     TSM_VK_MEMORY_AUTO,   /* shadow */
     TSM_VK_MEMORY_PAGES,  /* the driver's mapping; the kernel says which pages were written */
     TSM_VK_MEMORY_HASH,   /* the driver's mapping, hashed */
-    TSM_VK_MEMORY_SHADOW, /* the program works on a copy: capture/shadow.h */
+    TSM_VK_MEMORY_SHADOW, /* the program works on a copy: capture/memory/shadow.h */
 };
 
 /* When ioctls on GPU files are recorded. */

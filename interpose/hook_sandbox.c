@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * prctl(), for one of its uses: see capture/sandbox.c; setns(), for those that ask for a process of
- * one thread (unshare() is where descriptors are followed, api/drm).
+ * prctl(), for one of its uses: see capture/process/sandbox.c; setns(), for those that ask for a
+ * process of one thread (unshare() is where descriptors are followed, api/drm).
  */
 #include "capture/capture.h"
 #include "interpose/interpose.h"

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "capture/salvage.h"
+#include "capture/lane/salvage.h"
 #include "format/chunk.h"
 #include "tracesmith/error.h"
 

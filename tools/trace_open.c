@@ -2,7 +2,7 @@
 #include "tools/trace_open.h"
 
 #include "base/text.h"
-#include "capture/salvage.h"
+#include "capture/lane/salvage.h"
 #include "tools/terminal.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from description import FIELD_COUNT_MAX, KINDS, ROLES, STATUSES, Problems, read_lines
 
 OPTIONS = ('blocks', 'taints', 'poll', 'shared', 'partial')
-OBJECT_MAX = 63  # capture/handle.c
+OBJECT_MAX = 63  # capture/call/handle.c
 # Kinds of values in memory: enum vk_kind. C type -> (kind, size).
 SCALARS = {
     'uint8_t': ('U8', 1), 'uint16_t': ('U16', 2), 'uint32_t': ('U32', 4), 'uint64_t': ('U64', 8),

@@ -9,8 +9,8 @@
  * magic, the version, the session and the sizes, is put in when its first byte is not 0xff.
  */
 #include "base/bytes.h"
-#include "capture/lane.h"
-#include "capture/salvage.h"
+#include "capture/lane/lane.h"
+#include "capture/lane/salvage.h"
 #include "format/rows.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recording makes no system call that capture/sandbox.c does not try a program's seccomp filter on: programs of each API are run
+"""Recording makes no system call that capture/process/sandbox.c does not try a program's seccomp filter on: programs of each API are run
 plain and recorded, and what is called only then is looked for in the list. usage: needed_calls.py SOURCE BUILD"""
 
 import glob
@@ -41,7 +41,7 @@ def check(path, arguments, folder):
     plain = called(program, arguments, base, folder)
     if plain is None:
         return None
-    source = (SOURCE / 'capture/sandbox.c').read_text(encoding='utf-8')
+    source = (SOURCE / 'capture/process/sandbox.c').read_text(encoding='utf-8')
     needed = set(re.findall(r'SYS_(\w+)', re.search(r'needed\[\] = \{(.*?)\};', source, re.DOTALL).group(1)))
     bad = 0
     for settings in SETTINGS:

@@ -7,8 +7,8 @@
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 
-#include "capture/lane.h"
-#include "capture/salvage.h"
+#include "capture/lane/lane.h"
+#include "capture/lane/salvage.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * SIGKILL at any point: what was committed is in the trace after salvage, once and in order.
  * Argument: how many times (default 40; scripts run 1000).
  */
-#include "capture/salvage.h"
+#include "capture/lane/salvage.h"
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 

@@ -5,8 +5,8 @@
  * the other lanes, are in the trace; and the trace says that something is missing.
  * Arguments: how many times (default 300), seed (1).
  */
-#include "capture/lane.h"
-#include "capture/salvage.h"
+#include "capture/lane/lane.h"
+#include "capture/lane/salvage.h"
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 

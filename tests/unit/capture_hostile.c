@@ -6,8 +6,8 @@
  * shorter while the program runs: it ends the recording, not the program.
  */
 #include "base/text.h"
-#include "capture/lane.h"
-#include "capture/salvage.h"
+#include "capture/lane/lane.h"
+#include "capture/lane/salvage.h"
 #include "format/chunk.h"
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"

@@ -4,7 +4,7 @@
  * the program unchanged. A program that closes all its descriptors loses nothing and is not written
  * to.
  */
-#include "capture/salvage.h"
+#include "capture/lane/salvage.h"
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 

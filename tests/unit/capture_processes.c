@@ -4,7 +4,7 @@
  * finish without touching its parent's session. A killed child loses nothing to its brothers. exec
  * that fails: a second trace. Ten thousand threads: lanes are used again.
  */
-#include "capture/salvage.h"
+#include "capture/lane/salvage.h"
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 

@@ -5,7 +5,7 @@
  * was written, if it does), and sizes that are no whole pages.
  */
 #include "api/api.h"
-#include "capture/shadow.h"
+#include "capture/memory/shadow.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Structured values in records, and when an API's description reaches the trace: with its first
  * call, and before that call's record, so that salvage finds it whenever the process dies.
  */
-#include "capture/salvage.h"
+#include "capture/lane/salvage.h"
 #include "format/struct_out.h"
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"

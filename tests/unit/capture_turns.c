@@ -7,7 +7,7 @@
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 
-#include "capture/streams.h"
+#include "capture/call/streams.h"
 
 #include <pthread.h>
 #include <unistd.h>

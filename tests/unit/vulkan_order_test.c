@@ -9,7 +9,7 @@
 #include "api/vulkan/source/source.h"
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
-#include "capture/streams.h"
+#include "capture/call/streams.h"
 #include "tests/unit/check.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "capture/lane.h"
+#include "capture/lane/lane.h"
 #include "tools/descendants.h"
 #include "tools/terminal.h"
 #include "tools/text/json_out.h"

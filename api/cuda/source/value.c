@@ -2,8 +2,8 @@
  *
  * Waits for and writes of values in memory. The GPU carries them out in replay as it did: a wait is
  * over when the value is there, whoever writes it. What the program writes is recorded
- * (capture/value.c). What order they make is not in the streams, so their records say that their
- * place among all commands matters.
+ * (capture/call/value.c). What order they make is not in the streams, so their records say that
+ * their place among all commands matters.
  */
 #include "api/cuda/source/source.h"
 

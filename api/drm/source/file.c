@@ -9,8 +9,8 @@
 
 #include "api/drm/version.h"
 #include "base/text.h"
+#include "capture/call/sync_fd.h"
 #include "capture/lock.h"
-#include "capture/sync_fd.h"
 #include "interpose/real_library.h"
 
 #include <errno.h>

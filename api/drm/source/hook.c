@@ -9,7 +9,7 @@
 #include "api/drm/source/source.h"
 
 #include "api/drm/source/notice.h"
-#include "capture/sync_fd.h"
+#include "capture/call/sync_fd.h"
 #include "interpose/interpose.h"
 #include "interpose/real_library.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Mappings of GPU files, and memory of the program that it gave to the device. What the program
- * writes there is host memory that the device can read: capture/host_memory.c looks at it before
- * each submit.
+ * writes there is host memory that the device can read: capture/memory/host_memory.c looks at it
+ * before each submit.
  */
 #include "api/drm/source/source.h"
 

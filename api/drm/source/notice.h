@@ -51,7 +51,7 @@ void drm_notice_watched(int epoll, int operation, int fd, const struct epoll_eve
                         int result);
 void drm_notice_epolled(int epoll, const struct epoll_event *events, int result);
 
-/* An ioctl of a sync file that another API has given out (capture/sync_fd.h) has returned. */
+/* An ioctl of a sync file that another API has given out (capture/call/sync_fd.h) has returned. */
 void drm_notice_sync_file(int fd, uint32_t request, const void *argument, int result);
 
 /* Before. *taken: what goes, for drm_notice_mapped(). */

@@ -2,7 +2,7 @@
  *
  * A descriptor that the program finds ready tells it that the device is done: a sync file, a
  * dma-buf, and a device file that has an event to read. That is a wait, with a record of its own;
- * of a sync file that another API has given out (capture/sync_fd.h) that API hears.
+ * of a sync file that another API has given out (capture/call/sync_fd.h) that API hears.
  *
  * What epoll_wait() finds it names by numbers of the program's choice, so epoll_ctl() is followed.
  */
@@ -10,8 +10,8 @@
 
 #include "api/drm/source/notice.h"
 #include "base/text.h"
+#include "capture/call/sync_fd.h"
 #include "capture/lock.h"
-#include "capture/sync_fd.h"
 
 #include <errno.h>
 #include <linux/sync_file.h>

@@ -9,7 +9,7 @@
 #include "api/hsa/hsa_wrappers.h"
 #include "api/hsa/image.h"
 #include "api/hsa/source/encode.h"
-#include "capture/streams.h"
+#include "capture/call/streams.h"
 
 #define CLEAR_SIZE 16u /* four channels; of depth one */
 

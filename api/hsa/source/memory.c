@@ -8,8 +8,8 @@
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
 #include "api/hsa/source/encode.h"
+#include "capture/call/streams.h"
 #include "capture/lock.h"
-#include "capture/streams.h"
 
 #include <string.h>
 

@@ -12,9 +12,9 @@
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
 #include "api/hsa/source/encode.h"
+#include "capture/call/streams.h"
 #include "capture/lock.h"
 #include "capture/session.h"
-#include "capture/streams.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -15,8 +15,8 @@
 #include "api/hsa/source/encode.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "capture/call/streams.h"
 #include "capture/lock.h"
-#include "capture/streams.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -5,8 +5,8 @@
  */
 #include "api/hsa/source/source.h"
 
+#include "capture/call/streams.h"
 #include "capture/lock.h"
-#include "capture/streams.h"
 
 #include <string.h>
 

@@ -19,7 +19,7 @@
 #include "api/vulkan/source/source.h"
 #include "base/text.h"
 #include "api/vulkan/source/lock.h"
-#include "capture/sync_fd.h"
+#include "capture/call/sync_fd.h"
 
 #define FD_COUNT 4096u /* descriptors beyond that count as another's */
 

@@ -10,7 +10,7 @@
 #include "api/vulkan/source/memory/memory.h"
 #include "api/vulkan/source/gpu_time/time.h"
 #include "api/vulkan/source/lock.h"
-#include "capture/sync_fd.h"
+#include "capture/call/sync_fd.h"
 
 #define QUEUE_COUNT_MAX 256u
 #define AFTER_COUNT_MAX 16u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sync files that the driver gives to the program. When the program finds one ready, which
- * capture/sync_fd.h reports, it has learnt what a wait for the fence or semaphore would have told
- * it: what the device has written is brought to it, and the trace gets a COMPLETE record.
+ * capture/call/sync_fd.h reports, it has learnt what a wait for the fence or semaphore would have
+ * told it: what the device has written is brought to it, and the trace gets a COMPLETE record.
  */
 #include "api/vulkan/source/share.h"
 
@@ -10,7 +10,7 @@
 #include "api/vulkan/source/lock.h"
 #include "api/vulkan/source/memory/memory.h"
 #include "api/vulkan/source/source.h"
-#include "capture/sync_fd.h"
+#include "capture/call/sync_fd.h"
 
 #include <errno.h>
 

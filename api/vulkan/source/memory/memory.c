@@ -2,8 +2,8 @@
  *
  * Memory that the program has mapped. Functions here stand between the wrappers and the next layer,
  * so that they do their part whether or not a call is recorded: the program works on a shadow
- * (capture/shadow.h), which is brought to the device's memory before work is sent or signalled, and
- * brought up to date where the program learns that work is done.
+ * (capture/memory/shadow.h), which is brought to the device's memory before work is sent or
+ * signalled, and brought up to date where the program learns that work is done.
  *
  * The specification allows the host to rely on no other moments: 7.1 "host access", 11.2.1 "Host
  * Access to Device Memory Objects". A program that watches coherent memory without ever asking

@@ -7,7 +7,7 @@
 
 #include "api/vulkan/source/layer.h"
 #include "base/hash.h"
-#include "capture/shadow.h"
+#include "capture/memory/shadow.h"
 
 /* `size` bytes at `offset` of imported memory are written by the device alone: they are results. */
 void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,

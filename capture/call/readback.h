@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the device is going to give back: the commands that are remembered until they are complete.
+ * Used by readback.c, which reads and records the bytes, and readback_table.c.
+ */
+#ifndef CAPTURE_CALL_READBACK_H
+#define CAPTURE_CALL_READBACK_H
+
+#include "capture/session.h"
+
+#define TSM_PENDING_COUNT_MAX 4096u
+
+struct tsm_pending {
+    struct tsm_box box;
+    struct tsm_stream *stream;
+    uint64_t position;
+    uint64_t ticks; /* end of the call that sent it */
+    enum tsm_owes owes;
+    bool is_weak; /* as in tsm_deferred */
+    uint64_t from;
+    bool has_landed;   /* complete, whatever is before it */
+    bool is_announced; /* its call has not returned yet */
+    bool may_change;   /* a command that was sent behind it may write some of the bytes, too */
+    /* A later command of another stream that writes the same bytes; NULL: none. */
+    const struct tsm_stream *over;
+    uint64_t over_position;
+};
+
+struct tsm_readbacks {
+    struct tsm_lock lock;
+    struct tsm_lock writing; /* before `lock`; held while complete ones are read and recorded */
+    tsm_device_gaps *device; /* see tsm_hostmem_device(); NULL: none */
+    uint32_t
+        count; /* changed under the lock, looked at without it: see tsm_readbacks_set_count() */
+    struct tsm_pending all[TSM_PENDING_COUNT_MAX]; /* oldest first */
+};
+
+static inline void tsm_readbacks_set_count(struct tsm_readbacks *r, uint32_t count)
+{
+    __atomic_store_n(&r->count, count, __ATOMIC_RELEASE);
+}
+
+static inline bool tsm_boxes_overlap(const struct tsm_box *a, const struct tsm_box *b)
+{
+    uint64_t a_start = (uint64_t)(uintptr_t)a->data, b_start = (uint64_t)(uintptr_t)b->data;
+
+    return a_start < b_start + tsm_box_extent(b) && b_start < a_start + tsm_box_extent(a);
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands that are remembered until they are complete: what becomes of one without its bytes being
+ * read.
+ */
+#include "capture/call/readback.h"
+
+void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_readbacks *r = s ? s->readbacks : NULL;
+
+    if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->all[i].stream == stream && r->all[i].position == position)
+            r->all[i].has_landed = true;
+    tsm_lock_give(&r->lock);
+}
+
+void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_readbacks *r = s ? s->readbacks : NULL;
+    uint32_t kept = 0, count;
+
+    if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    count = r->count;
+    for (uint32_t i = 0; i < count; i++)
+        if (r->all[i].stream != stream || r->all[i].position != position)
+            r->all[kept++] = r->all[i];
+    tsm_readbacks_set_count(r, kept);
+    tsm_lock_give(&r->lock);
+    if (kept < count)
+        tsm_session_unmodelled(TSM_NOT_SEEN, true);
+}
+
+void tsm_readback_overwritten(const struct tsm_call *call, uint64_t from, uint64_t to)
+{
+    const struct tsm_box box = {
+        (const void *)(uintptr_t)from, to - from, 1, 1, to - from, to - from};
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_readbacks *r = s ? s->readbacks : NULL;
+
+    if (!r || !call->stream || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct tsm_pending *p = &r->all[i];
+        if (p->owes != TSM_OWES_BYTES || p->stream == call->stream ||
+            !tsm_boxes_overlap(&p->box, &box))
+            continue;
+        p->over = call->stream;
+        p->over_position = call->position;
+    }
+    tsm_lock_give(&r->lock);
+}
+
+uint32_t tsm_readbacks_pending(void)
+{
+    const struct tsm_session *s = tsm_session_current();
+
+    return s ? __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) : 0;
+}
+
+void tsm_readbacks_end(struct tsm_session *s)
+{
+    struct tsm_readbacks *r = s->readbacks;
+    bool any = false;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++)
+        any |= r->all[i].owes == TSM_OWES_BYTES && !r->all[i].is_announced;
+    tsm_readbacks_set_count(r, 0);
+    tsm_lock_give(&r->lock);
+    if (any && s->settings.readback != TSM_READBACK_OFF)
+        tsm_session_unmodelled(TSM_NOT_SEEN, true);
+}
+
+bool tsm_readbacks_await(struct tsm_session *s, const struct tsm_stream *stream)
+{
+    struct tsm_readbacks *r = s->readbacks;
+    bool found = false;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count && !found; i++)
+        found = r->all[i].stream == stream;
+    tsm_lock_give(&r->lock);
+    return found;
+}
