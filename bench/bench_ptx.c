@@ -4,7 +4,7 @@
  * the same run, is the engine with the plain instruction handlers: PTX_PLAIN_CPU=1. bench_ptx
  * [fixtures folder]
  */
-#include "tests/unit/ptx_harness.h"
+#include "tests/ptx/ptx_harness.h"
 
 #include <stdio.h>
 #include <stdlib.h>

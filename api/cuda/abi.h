@@ -3,11 +3,11 @@
  * The types of the CUDA driver API, as of CUDA 13.0, in our own declarations: nothing of NVIDIA's
  * toolkit is needed to build TraceSmith. Include this instead of cuda.h, never with it.
  *
- * Names, values and layouts are the ABI's and so not ours to choose; tests/unit/cuda_abi_test.py
- * compares each of them with cuda.h where a toolkit is installed. No name is an alias of another:
- * cuMemAlloc here is the symbol cuMemAlloc (with 32-bit addresses, from CUDA 2), and what programs
- * call today is cuMemAlloc_v2. The functions are in cuda_prototypes.h, made from cuda.api; the
- * constants in cuda_enums.h, made from cuda.enums.
+ * Names, values and layouts are the ABI's and so not ours to choose;
+ * tests/unit/cuda/cuda_abi_test.py compares each of them with cuda.h where a toolkit is installed.
+ * No name is an alias of another: cuMemAlloc here is the symbol cuMemAlloc (with 32-bit addresses,
+ * from CUDA 2), and what programs call today is cuMemAlloc_v2. The functions are in
+ * cuda_prototypes.h, made from cuda.api; the constants in cuda_enums.h, made from cuda.enums.
  *
  * A type with a suffix _v1, _v2 is one of several layouts that the API has had. The name without a
  * suffix is the layout that it means in cuda.h.

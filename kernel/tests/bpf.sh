@@ -133,7 +133,7 @@ steadily come_and_go
 # ---- into a program's own trace
 export LD_LIBRARY_PATH=/test/emu
 into_a_trace() {
-    tsrecord --kernel --kernel-backend=bpf --emu -o two.sbt -- /test/tests/kernel/two_gpus 2> said
+    tsrecord --kernel --kernel-backend=bpf --emu -o two.sbt -- /test/kernel/tests/two_gpus 2> said
     ok $? "tsrecord --kernel --kernel-backend=bpf"
     sed 's/^/# /' said
     tell_missed
@@ -143,7 +143,7 @@ into_a_trace() {
 }
 steadily into_a_trace
 rmmod grtrace; ok $? "the module goes"
-tsrecord --kernel --emu -o two.sbt -- /test/tests/kernel/two_gpus 2> said; ok $? "then tsrecord --kernel takes eBPF by itself"
+tsrecord --kernel --emu -o two.sbt -- /test/kernel/tests/two_gpus 2> said; ok $? "then tsrecord --kernel takes eBPF by itself"
 tracesmith info two.sbt | grep -q bpf; ok $? "and says so"
 
 echo "1..$count"

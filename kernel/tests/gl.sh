@@ -9,10 +9,10 @@ PATH=$PATH:/tmp
 export HOME=/tmp XDG_RUNTIME_DIR=/tmp MESA_SHADER_CACHE_DISABLE=true TS_APIS=drm TS_DRM=all TS_CHECKSUM=sync
 frames=4
 
-# ---- GL: /test/tests/kernel/gl_frames stops where the driver is not virgl
-/test/tests/kernel/gl_frames virgl $frames > plain 2> said; ok $? "GL draws through virgl"
+# ---- GL: /test/kernel/tests/gl_frames stops where the driver is not virgl
+/test/kernel/tests/gl_frames virgl $frames > plain 2> said; ok $? "GL draws through virgl"
 [ -s plain ] || sed 's/^/# /' said
-tsrecord --kernel -o gl.sbt -- /test/tests/kernel/gl_frames virgl $frames > recorded 2> said; ok $? "tsrecord --kernel"
+tsrecord --kernel -o gl.sbt -- /test/kernel/tests/gl_frames virgl $frames > recorded 2> said; ok $? "tsrecord --kernel"
 sed 's/^/# /' said
 cmp -s plain recorded; ok $? "the program draws the same"
 tracesmith check gl.sbt > /dev/null; ok $? "its trace is sound"
@@ -53,7 +53,7 @@ left_behind() { # TRACE: jobs that did not complete although later ones did
 
 # ---- the same by eBPF
 mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf
-tsrecord --kernel --kernel-backend=bpf -o e.sbt -- /test/tests/kernel/gl_frames virgl $frames > recorded 2> said
+tsrecord --kernel --kernel-backend=bpf -o e.sbt -- /test/kernel/tests/gl_frames virgl $frames > recorded 2> said
 ok $? "tsrecord --kernel --kernel-backend=bpf"
 sed 's/^/# /' said
 tracesmith check e.sbt > /dev/null; ok $? "its trace is sound"
@@ -65,7 +65,7 @@ in_order jobs; ok $? "in order"
 [ "$(left_behind e.sbt)" = 0 ]; ok $? "none is left unfinished"
 
 # ---- the screen
-tsrecord --kernel -o flips.sbt -- /test/tests/kernel/page_flips 3 > said 2>&1; ok $? "page flips: $(head -1 said)"
+tsrecord --kernel -o flips.sbt -- /test/kernel/tests/page_flips 3 > said 2>&1; ok $? "page flips: $(head -1 said)"
 tracesmith ioctls -e '*PAGE_FLIP' flips.sbt > flips
 [ "$(wc -l < flips)" = 3 ]; ok $? "are recorded"
 tracesmith ioctls -e '*SETCRTC' flips.sbt | grep -q 'set_connectors_ptr=\[[1-9]'; ok $? "with what pointers lead to"
@@ -73,13 +73,13 @@ tsreplay flips.sbt > replayed 2> said; ok $? "pictures are made again: $(cat rep
 grep -q 'ioctls of its screen left out' said; ok $? "and not shown: $(sed -n 's/.*virtio_gpu, //p' said)"
 [ "$(left_behind flips.sbt)" = 0 ]; ok $? "no job is left unfinished"
 # ---- what goes past libc
-tracesmith ioctls -c --json -o counted.sbt -- /test/tests/kernel/page_flips 1 2> counted > /dev/null
+tracesmith ioctls -c --json -o counted.sbt -- /test/kernel/tests/page_flips 1 2> counted > /dev/null
 grep -o '"counted":[0-9]*,"recorded":[0-9]*' counted | sed 's/^/# /'
 grep -o '"counted":[0-9]*,"recorded":[0-9]*' counted | tr ':,' '  ' | awk '$2 > 5 && $2 == $4 { good = 1 } END { exit !good }'
 ok $? "the kernel counts as many ioctls as are recorded"
-tracesmith ioctls -c -- /test/tests/kernel/page_flips 1 7 2>&1 > /dev/null | grep '^tracesmith ioctls: 7 of [0-9]* ioctls on DRM files went past libc' > said
+tracesmith ioctls -c -- /test/kernel/tests/page_flips 1 7 2>&1 > /dev/null | grep '^tracesmith ioctls: 7 of [0-9]* ioctls on DRM files went past libc' > said
 ok $? "and tells what is not: $(cat said)"
-tsrecord --census --drm=all -o counted.sbt -- /test/tests/kernel/page_flips 1 7 2>&1 > /dev/null | grep '^tsrecord: 7 of [0-9]* ioctls on DRM files went past libc' > said
+tsrecord --census --drm=all -o counted.sbt -- /test/kernel/tests/page_flips 1 7 2>&1 > /dev/null | grep '^tsrecord: 7 of [0-9]* ioctls on DRM files went past libc' > said
 ok $? "and so does tsrecord: $(cat said)"
 
 # It stops when there is something to read, and looks for plugins, by a process of its own.

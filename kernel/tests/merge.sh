@@ -29,7 +29,7 @@ check_report() { # REPORT WHAT
 
 # ---- trace-cmd
 # What comes from the serial line interrupts.
-trace-cmd record -C mono $events -o cpu.dat sh -c "echo '# on the line' > /dev/ttyS0; exec tsrecord --kernel --emu -o a.sbt -- /test/tests/kernel/two_gpus" > said 2>&1
+trace-cmd record -C mono $events -o cpu.dat sh -c "echo '# on the line' > /dev/ttyS0; exec tsrecord --kernel --emu -o a.sbt -- /test/kernel/tests/two_gpus" > said 2>&1
 ok $? "trace-cmd record tsrecord --kernel"
 tracesmith merge --quiet a.sbt cpu.dat > report; ok $? "tracesmith merge"
 sed 's/^/# /' report
@@ -59,7 +59,7 @@ done
 echo 1 > $tracing/tracing_on
 tracesmith merge --quiet --mark; ok $? "merge --mark"
 echo '# on the line' > /dev/ttyS0
-tsrecord --kernel --emu -o b.sbt -- /test/tests/kernel/two_gpus 2> said
+tsrecord --kernel --emu -o b.sbt -- /test/kernel/tests/two_gpus 2> said
 tracesmith merge --quiet --mark
 echo 0 > $tracing/tracing_on
 cat $tracing/trace > text
@@ -72,7 +72,7 @@ grep 'CPU events' report | sed 's/^/# /'
 [ "$strays" -le 3 ]; ok $? "marks align its clock well enough to see who ran: $strays strays"
 
 # ---- our collector
-tsrecord --kernel --cpu --emu -o c.sbt -- /test/tests/kernel/two_gpus 2> said; ok $? "tsrecord --kernel --cpu"
+tsrecord --kernel --cpu --emu -o c.sbt -- /test/kernel/tests/two_gpus 2> said; ok $? "tsrecord --kernel --cpu"
 sed 's/^/# /' said
 [ "$(ls c.sbt* | wc -l)" = 1 ]; ok $? "leaves one file"
 tracesmith check c.sbt > /dev/null; ok $? "which is sound"
@@ -82,7 +82,7 @@ check_report report eBPF
 [ "$(strays c.sbt)" = 0 ]; ok $? "both clocks agree about who ran: $(strays c.sbt)"
 grep -q '^collector: [0-9]* events, 0 lost' report; ok $? "what it cost is told"
 mkdir groups && mount -t cgroup2 none groups && mkdir groups/app
-tsrecord --kernel --cpu=cgroup=/tmp/groups/app --emu -o d.sbt -- sh -c 'echo $$ > groups/app/cgroup.procs; exec /test/tests/kernel/two_gpus' 2> said
+tsrecord --kernel --cpu=cgroup=/tmp/groups/app --emu -o d.sbt -- sh -c 'echo $$ > groups/app/cgroup.procs; exec /test/kernel/tests/two_gpus' 2> said
 tracesmith merge --quiet --cgroup=/tmp/groups/app d.sbt > report; ok $? "a cgroup alone"
 sed 's/^/# /' report
 [ "$(field 'requests: [0-9]* commands,' report)" = 32 ]; ok $? "its jobs"

@@ -80,7 +80,7 @@ wait $recorder
 echo 1 > /sys/devices/system/cpu/cpu1/online
 
 # ---- beside a program's own records
-tsrecord --kernel --emu -o b.sbt -- /test/tests/kernel/two_gpus 2> said; ok $? "tsrecord --kernel"
+tsrecord --kernel --emu -o b.sbt -- /test/kernel/tests/two_gpus 2> said; ok $? "tsrecord --kernel"
 cat said | sed 's/^/# /'
 [ "$(ls b.sbt* | wc -l)" = 1 ]; ok $? "leaves one file"
 $tracesmith check b.sbt > /dev/null; ok $? "which is sound"

@@ -11,7 +11,7 @@
  */
 #include "format/check_counts.h"
 #include "format/json.h"
-#include "tests/unit/format_sample.h"
+#include "tests/unit/format/format_sample.h"
 
 #include <inttypes.h>
 #include <stdio.h>

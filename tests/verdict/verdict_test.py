@@ -501,13 +501,13 @@ def equal_traces():
 
 # Rows that another test has a case for.
 ELSEWHERE = {
-    'C4': 'tests/unit/replay_log.c',
-    'C8': 'tests/unit/replay_check.c',
+    'C4': 'tests/unit/replay/replay_log.c',
+    'C8': 'tests/unit/replay/replay_check.c',
     'R20': 'tests/drm/drm_test.py',
-    **dict.fromkeys(('D3', 'D4', 'D5', 'D6', 'D8', 'D9', 'D10', 'D16', 'D17', 'D18'), 'tests/unit/analysis_doubt.c'),
-    'D7': 'tests/e2e/record_functions.sh',
-    'D12': 'tests/unit/analysis_diff.c',
-    'C9': 'tests/e2e/replay_spins.sh',
+    **dict.fromkeys(('D3', 'D4', 'D5', 'D6', 'D8', 'D9', 'D10', 'D16', 'D17', 'D18'), 'tests/unit/analysis/analysis_doubt.c'),
+    'D7': 'tests/e2e/record/record_functions.sh',
+    'D12': 'tests/unit/analysis/analysis_diff.c',
+    'C9': 'tests/e2e/replay/replay_spins.sh',
 }
 
 

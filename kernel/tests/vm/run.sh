@@ -83,7 +83,7 @@ if [ "$what" = gl ]; then
     out=$(mktemp -d)
     trap 'rm -rf "$out"' EXIT
     files=(-f "$gl/bin/kmscube:kmscube" -o "$out")
-    for file in tools/tracesmith interpose/libts_capture.so tests/kernel/gl_frames tests/kernel/page_flips; do
+    for file in tools/tracesmith interpose/libts_capture.so kernel/tests/gl_frames kernel/tests/page_flips; do
         files+=(-f "$4/$file:$file")
     done
     status=0
@@ -104,7 +104,7 @@ if [ "$what" = tools ] || [ "$what" = merge ] || [ "$what" = bpf ]; then
     script=$tests/$what.sh
     files+=(-f "$build/tracesmith:tools/tracesmith")
     for file in interpose/libts_capture.so interpose/shim/libcuda.so.1 \
-        emu/libcuda.so.1 tests/kernel/two_gpus; do
+        emu/libcuda.so.1 kernel/tests/two_gpus; do
         files+=(-f "$4/$file:$file")
     done
 fi

@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# pointers is recorded without a change, and its replay gives the same bytes.
+. "$(dirname "$0")/../util.sh"
+same_output pointers
+tracesmith check t.sbt
+status 0 replay t.sbt
+grep -q 'checksums equal' out
