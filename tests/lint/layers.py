@@ -49,27 +49,6 @@ CLOSED = {
 }
 PRIVATE = {"tools/cmd"}  # included by tests alone
 
-FLAT = {
-    "base": set(),
-    "format": {"base"},
-    "api": {"base", "format/struct_out.h", "api/api.h", "api/description.h"},
-    "capture": {"base", "format", "api/api.h"},
-    "interpose": {"base", "capture", "api/api.h"},
-    "replay": {"base", "format", "analysis", "api/api.h"},
-    "analysis": {"base", "format", "kernel/include"},
-    "emu": {"base", "api/cuda/cuda_abi", "api/cuda/cuda_prototypes.h", "api/cuda/cuda_calls.inc", "api/hsa/sandbox.h",
-            "api/hsa/hsa_prototypes.h", "api/hsa/hsa_calls.inc", "api/hsa/code.h",
-            "api/hsa/image.h", "api/hsa/condition.h"},
-    "tools": {"base", "format", "capture", "replay", "analysis", "api", "emu/emu_support.inc",
-              "kernel/include", "kernel/bpf"},
-    "tests": {"base", "format", "capture", "interpose", "replay", "analysis", "api", "emu", "tools",
-              "kernel/include", "kernel/tests"},
-    "bench": {"base", "format", "capture", "replay", "analysis", "api", "emu", "tests"},
-}
-# api/X/X_source*.c is the traced program's side, api/X/X_replay*.c the replayer's.
-FLAT_SOURCE = {"base", "format/struct_out.h", "capture", "interpose", "api"}
-FLAT_REPLAY = {"base", "format", "replay", "api"}
-
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -105,22 +84,10 @@ def layers_allow(path: str, target: str) -> bool:
     return within(target, ROOMS[room(path)] if room(path) else ALLOWED[parts[0]])
 
 
-def flat_allow(path: str, target: str) -> bool:
-    """The layers of folders that have no rooms yet."""
-    parts = path.split("/")
-    entries = FLAT[parts[0]]
-    if parts[0] == "api" and re.search(r"_(source|image)", parts[-1]):
-        entries = FLAT_SOURCE
-    elif parts[0] == "api" and "_replay" in parts[-1]:
-        entries = FLAT_REPLAY
-    own = "/".join(parts[:2]) if parts[0] == "api" else parts[0]
-    return target.startswith(own + "/") or within(target, entries)
-
-
 def allowed(path: str, target: str) -> bool:
     if target.startswith("tracesmith/") or "/" not in target:
         return True  # public, or generated into the build folder
-    return layers_allow(path, target) and rooms_allow(path, target) or flat_allow(path, target)
+    return layers_allow(path, target) and rooms_allow(path, target)
 
 
 def main(root: str) -> int:

@@ -10,6 +10,8 @@ import sys
 CODE = {".c", ".h", ".S", ".py", ".sh"}
 FOREIGN = re.compile(r"(^|[^a-z])/(work|home|root|Users)/")
 LINES_MAX = 800
+# Where the folder says it, the name does not: api/cuda/replay/stream.c, not cuda_replay_stream.c.
+NAMED_BY_FOLDER = {"api", "emu", "tools", "analysis", "capture"}
 
 
 def tracked(top: pathlib.Path) -> list:
@@ -27,6 +29,9 @@ def main(root: str) -> int:
         path = file.relative_to(top)
         if not file.is_file():
             continue
+        if path.suffix in {".c", ".h"} and path.parts[0] in NAMED_BY_FOLDER:
+            bad += [f"{path}: the name begins with a folder that it lies in" for folder in path.parts[:-1]
+                    if path.stem.startswith(folder + "_")]
         if path.suffix not in CODE:
             continue
         text = file.read_text(errors="replace")
