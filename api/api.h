@@ -3,7 +3,7 @@
  * What differs between GPU APIs, as two small interfaces: a source (in the traced program) and a
  * backend (in the replayer). Each API has a folder api/X/ with a description X.api, from which
  * api/gen/ makes wrappers, schemas and replay dispatch at build time, and two hand-written files
- * for what no description can say: X_source.c and X_replay.c.
+ * for what no description can say: api/X/source/ and api/X/replay/.
  *
  * Everything else of TraceSmith is API-neutral and meets an API only here.
  */
@@ -56,7 +56,7 @@ static inline void tsm_description_fill(const struct tsm_api_description *descri
         description->fill();
 }
 
-/* ---- source: api/X/X_source.c, linked into libts_capture.so --------------------------------- */
+/* ---- source: api/X/source/, linked into libts_capture.so ----------------------------------- */
 
 /* Runs inside the traced program: the rules of DESIGN.md 6 and capture/capture.h hold. */
 struct tsm_exports; /* interpose/interpose.h */

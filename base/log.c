@@ -69,18 +69,26 @@ static const char *domain_of(const char *file, size_t *size)
     return name;
 }
 
+/* Tests whether `want` consists of names that follow each other in the path `file`: "emu",
+ * "module/cache" of "../emu/cuda/module/cache.c". */
+static bool is_part(const char *want, const char *file)
+{
+    const size_t size = strlen(want);
+
+    for (const char *at = file; (at = strstr(at, want)) != NULL; at++)
+        if ((at == file || at[-1] == '/') && (at[size] == '/' || at[size] == '.'))
+            return true;
+    return false;
+}
+
 bool tsm_log_wants(enum tsm_log_level level, const char *file)
 {
-    size_t size;
-    const char *domain = domain_of(file, &size);
     bool wants = false;
 
     /* The last rule that fits decides, so that TS_LOG=warn,lane:debug reads naturally. */
-    for (unsigned i = 0; i < rule_count; i++) {
-        const char *want = rules[i].domain;
-        if (want[0] == '\0' || (strlen(want) == size && memcmp(want, domain, size) == 0))
+    for (unsigned i = 0; i < rule_count; i++)
+        if (!rules[i].domain[0] || is_part(rules[i].domain, file))
             wants = level <= rules[i].level;
-    }
     return wants;
 }
 

@@ -3,8 +3,9 @@
  * Log lines for people who debug TraceSmith itself. Results and errors for users do not come here:
  * tools print those.
  *
- * TS_LOG chooses what is written to stderr: a comma-separated list of LEVEL or DOMAIN:LEVEL, where a
- * domain is a source file's name without directory and suffix: TS_LOG=warn,lane:debug. Default: warn.
+ * TS_LOG chooses what is written to stderr: a comma-separated list of LEVEL or DOMAIN:LEVEL. A domain
+ * is a source file without its suffix, or a folder: TS_LOG=warn,capture/lane/lane:debug,emu:info; of
+ * its path any part will do that consists of whole names: lane/lane, capture. Default: warn.
  *
  * Safe inside a traced program: one write(2) a line, no malloc, no stdio, no lock, errno preserved.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A backend sends records of one API to a GPU: api/X/X_replay.c. The engine (replay/player.c) knows
+ * A backend sends records of one API to a GPU: api/X/replay/. The engine (replay/player.c) knows
  * order, streams, verification and time; the backend knows calls. They share a struct
  * tsm_backend, whose functions the engine calls as said here. Those marked optional may be NULL.
  *

@@ -107,14 +107,17 @@ const char *tsm_stack_method(void)
 
 static __thread struct walk *walking __attribute__((tls_model("initial-exec")));
 
+#define OTHERS_COUNT 8u /* few: memory of this kind is short (base/error.c) */
+
 /* For the program's own use of the same libunwind, whose check remembers good pages for ever, too.
  */
-static __thread uint64_t checked_for_others[16] __attribute__((tls_model("initial-exec")));
+static __thread uint64_t checked_for_others[OTHERS_COUNT]
+    __attribute__((tls_model("initial-exec")));
 
 static bool can_read(uint64_t page)
 {
     uint64_t *checked = walking ? &walking->checked[page / PAGE % CHECKED_COUNT]
-                                : &checked_for_others[page / PAGE % 16];
+                                : &checked_for_others[page / PAGE % OTHERS_COUNT];
     uint8_t byte;
 
     if (page == 0) /* what `checked` holds at first */
@@ -376,13 +379,13 @@ static void unwind_on_own_stack(void *argument)
         tsm_mapping_update(s);
 }
 
-/* libunwind and what else is needed want several KiB of stack, which the program may not have. It sees
- * the program's stack from this function's frame on, which stays as it is meanwhile. */
+/* libunwind and what else is needed want several KiB of stack, which the program may not have. It
+ * sees the program's stack from this function's frame on, which stays as it is meanwhile. */
 static __attribute__((noinline)) uint32_t unwind(struct tsm_session *s, struct tsm_lane *lane,
                                                  uint64_t return_address, uint64_t sp)
 {
-    struct unwinding a = {s, lane, __atomic_load_n(&unwinder, __ATOMIC_ACQUIRE), return_address, sp,
-                          0};
+    struct unwinding a = {s,  lane, __atomic_load_n(&unwinder, __ATOMIC_ACQUIRE), return_address,
+                          sp, 0};
     int saved_errno = errno;
 
     tsm_inside_enter(); /* libunwind and the dynamic linker may call what we intercept */

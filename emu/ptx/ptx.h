@@ -2,7 +2,7 @@
  *
  * The PTX engine of the software GPU: text in, executable modules out, launches run warp by warp on
  * the CPU. It knows PTX ("Parallel Thread Execution ISA", NVIDIA's document; versions met: 1.4 to
- * 9.0) and nothing of the driver API; emu/driver.h is its only caller.
+ * 9.0) and nothing of the driver API; emu/cuda/ is its only caller.
  *
  * Addresses. A generic address is a host address: device memory is host memory of this process that
  * the driver placed. Shared memory starts at 0 and local memory lies in a window of its own; both

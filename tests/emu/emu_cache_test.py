@@ -16,7 +16,7 @@ WHOLE, DISK, MEMORY = "decoded whole", "from disk", "from memory"
 
 def start(*case, **settings):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("TS_", "XDG_"))}
-    env.update(TS_LOG="emu_cache:debug", HOME=str(top / "home"))
+    env.update(TS_LOG="module/cache:debug", HOME=str(top / "home"))
     env.update(settings)
     return subprocess.Popen([program, *case], env=env, text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)

@@ -10,7 +10,7 @@ rocr() { LD_LIBRARY_PATH=/test/rocr "$@"; }
 for program in hsa_host hsa_soft; do
     rocr /test/tests/hsa/$program > plain 2> /dev/null; ok $? "$program runs on AMD's runtime"
     LD_LIBRARY_PATH=/test/rocr LD_PRELOAD=/test/interpose/libts_capture.so TS_OUTPUT=t.sbt \
-        TS_LOG=hsa_source_table:info /test/tests/hsa/$program > out 2> err
+        TS_LOG=hsa/source/table:info /test/tests/hsa/$program > out 2> err
     ok $? "$program runs recorded"
     cmp plain out; ok $? "with the same output"
     grep -q '125 of 125 functions in the runtime.s table 0' err; ok $? "its runtime brought its table"

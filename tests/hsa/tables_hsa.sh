@@ -76,6 +76,6 @@ for door in register tools; do
     on_tables hsa_opened
     calls opened
     cmp -s opened tables || fail "$door, by its table: $(diff opened tables)"
-    TEST_DOOR=$door TS_LOG=hsa_source_table:info on_tables hsa_dispatch
+    TEST_DOOR=$door TS_LOG=hsa/source/table:info on_tables hsa_dispatch
     grep -q '125 of 125 functions in the runtime.s table 0' err || fail "$door: not taken: $(cat err)"
 done

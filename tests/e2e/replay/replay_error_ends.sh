@@ -26,8 +26,8 @@ done
 # The same where the failing command comes behind the kernel that spins.
 same_output spins polled
 rm -f failing.sbt less.sbt
-"$TEST_PROGRAMS/alter_trace" t.sbt failing.sbt slot 23 0:1099511627776
-"$TEST_PROGRAMS/alter_trace" failing.sbt less.sbt remove 28
+"$TEST_PROGRAMS/alter_trace" t.sbt failing.sbt slot "$(number cuLaunchKernel 1)" 0:1099511627776
+"$TEST_PROGRAMS/alter_trace" failing.sbt less.sbt remove "$(number host_write 2)"
 for option in --pace=fast --order=permuted:1 --order=permuted:2 --order=permuted:3; do
     status 2 timeout 120 tsreplay --device emu --timeout 1 $option less.sbt
 done

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of a trace in messages and log lines give a terminal no orders.
+ * Names of a trace in messages and log lines give a terminal no orders; TS_LOG chooses by folder
+ * and file.
  */
 #include "base/text.h"
 
@@ -37,6 +38,32 @@ static void expect_log(void)
     failures += read(ends[0], line, sizeof(line) - 1) <= 0 || !strstr(line, "a?]0;b?\n");
 }
 
+static void expect_wanted(const char *setting, const char *file, int wanted)
+{
+    tsm_log_configure(setting);
+    if (tsm_log_wants(TSM_LOG_DEBUG, file) == wanted)
+        return;
+    fprintf(stderr, "TS_LOG=%s: %s %s wanted\n", setting, file, wanted ? "is not" : "is");
+    failures++;
+}
+
+static void expect_domains(void)
+{
+    const char *file = "../emu/cuda/module/cache.c";
+
+    expect_wanted("debug", file, 1);
+    expect_wanted("info", file, 0);
+    expect_wanted("cache:debug", file, 1);
+    expect_wanted("module/cache:debug", file, 1);
+    expect_wanted("emu:debug", file, 1);
+    expect_wanted("emu/cuda/module/cache:debug", file, 1);
+    expect_wanted("debug,emu:info", file, 0);
+    expect_wanted("ache:debug", file, 0);
+    expect_wanted("cach:debug", file, 0);
+    expect_wanted("emu/module:debug", file, 0);
+    expect_wanted("lane/cache:debug", file, 0);
+}
+
 static void expect_numbered(const char *text, unsigned number, const char *expected)
 {
     char out[8];
@@ -64,6 +91,7 @@ int main(void)
     expect_numbered("fd/", 0, "fd/0");
     expect_numbered("", UINT_MAX, "4294967");
     expect_numbered("too long", 12, "too lon");
+    expect_domains();
     expect_log();
     return failures != 0;
 }

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-_Thread_local uint32_t vk_locks_held;
+__thread uint32_t vk_locks_held __attribute__((tls_model("initial-exec")));
 
 /* ---- the program has learnt that work is done -------------------------------------------------
  */
