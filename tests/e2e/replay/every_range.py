@@ -38,11 +38,11 @@ def programs(api):
         icd = '/usr/share/vulkan/icd.d/lvp_icd.x86_64.json'
         if not os.path.exists(icd):
             sys.exit(77)
-        staging = [(['vulkan_replay/vk_staging', '4', wait], checksum)
+        staging = [(['vulkan/replay/vk_staging', '4', wait], checksum)
                    for wait in ('fence', 'counter', 'queue', 'value')
                    for checksum in ('off', 'submit')]
         others = [([name, mode], 'sync') for name, mode in
-                  (('vulkan_replay/vk_chain', 'self'), ('vulkan_replay/vk_rounds', '3'), ('vulkan/vk_host', 'event'))]
+                  (('vulkan/replay/vk_chain', 'self'), ('vulkan/replay/vk_rounds', '3'), ('vulkan/vk_host', 'event'))]
         return [([folder(name), *arguments], {'VK_ICD_FILENAMES': icd, 'TS_CHECKSUM': checksum})
                 for (name, *arguments), checksum in staging + others]
     if api == 'hsa':
@@ -53,7 +53,7 @@ def programs(api):
         return [([folder('drm/drm_modes'), mode], {'FAKE_DRM': driver, 'FAKE_DRM_BUSY': '3', 'FAKE': fake})
                 for mode, driver in (('amdgpu', 'amdgpu'), ('i915', 'i915'), ('nouveau', 'nouveau'),
                                      ('virtgpu', 'virtio_gpu'))]
-    ptx = os.path.join(os.path.dirname(__file__), '../programs/kernels.ptx')
+    ptx = os.path.join(os.path.dirname(__file__), '../../programs/kernels.ptx')
     return [([folder(f'programs/{name}'), *arguments], {'LD_LIBRARY_PATH': EMU, 'TS_TEST_PTX': ptx})
             for name, *arguments in (('pipeline', '4'), ('copies',), ('hostmem',), ('managed',), ('pools',),
                                      ('rounds', '6'), ('graphs',), ('values',), ('functions',), ('threads',))]

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 BIN, CAPTURE, EMU, BUILD = (os.environ[f'TEST_{name}'] for name in ('BIN', 'CAPTURE', 'EMU', 'BUILD'))
-PTX = os.path.join(os.path.dirname(__file__), '../programs/kernels.ptx')
+PTX = os.path.join(os.path.dirname(__file__), '../../programs/kernels.ptx')
 STEPS = '30'
 RANGES = 3
 KINDS = ['egvpw', 'eg', 'egv', 'ew', 'egw', 'egp']
