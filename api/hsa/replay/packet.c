@@ -15,11 +15,17 @@
 #define PRINTF_SIZE      64u
 #define HEADER_TYPE_MASK ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1)
 
-static void set_head(void *packet, uint64_t header, uint64_t setup)
+/* Sets the first 4 bytes of a packet. The rest was filled as one of `types` (bits, by
+ * HSA_PACKET_TYPE_*) has it: a queue that took it for another one would use sizes for signals. */
+static int set_head(void *packet, uint32_t types, uint64_t header, uint64_t setup)
 {
     const uint32_t head = (uint32_t)(header & 0xffff) | (uint32_t)(setup & 0xffff) << 16;
+    const uint32_t type = head & HEADER_TYPE_MASK;
 
+    if (type > 31 || !(types >> type & 1))
+        return tsm_fail(TSM_E_FORMAT, "a packet whose header says that it is of type %u", type);
     memcpy(packet, &head, sizeof(head));
+    return 0;
 }
 
 /* Addresses that lie elsewhere now, and handles; of what the code object says are such. */
@@ -213,9 +219,11 @@ int replay_aql_kernel_dispatch(struct hsa_replay *replay, const struct sbt_recor
         return tsm_fail(TSM_E_FORMAT, "a dispatch of a kernel that was never made");
     packet.kernel_object = kernel->object;
     packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
-    set_head(&packet, hsa_slot(record, SLOT_aql_kernel_dispatch_header),
-             hsa_slot(record, SLOT_aql_kernel_dispatch_setup));
-    error = put_arguments(replay, stream, kernel, record, &packet);
+    error = set_head(&packet, 1u << HSA_PACKET_TYPE_KERNEL_DISPATCH,
+                     hsa_slot(record, SLOT_aql_kernel_dispatch_header),
+                     hsa_slot(record, SLOT_aql_kernel_dispatch_setup));
+    if (!error)
+        error = put_arguments(replay, stream, kernel, record, &packet);
     if (error)
         return error;
     hsa_signal_sent(completion);
@@ -232,6 +240,7 @@ int replay_aql_agent_dispatch(struct hsa_replay *replay, const struct sbt_record
     bool performs = stream && stream->is_software && !(record->flags & SBT_RECORD_TAINTS);
     hsa_agent_dispatch_packet_t packet = {0};
     uint64_t header = hsa_slot(record, SLOT_aql_agent_dispatch_header);
+    int error;
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a packet without a queue");
@@ -246,7 +255,11 @@ int replay_aql_agent_dispatch(struct hsa_replay *replay, const struct sbt_record
         header = (header & ~(uint64_t)HEADER_TYPE_MASK) | HSA_PACKET_TYPE_BARRIER_AND;
     }
     packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
-    set_head(&packet, header, performs ? hsa_slot(record, SLOT_aql_agent_dispatch_type) : 0);
+    error = set_head(
+        &packet, 1u << (performs ? HSA_PACKET_TYPE_AGENT_DISPATCH : HSA_PACKET_TYPE_BARRIER_AND),
+        header, performs ? hsa_slot(record, SLOT_aql_agent_dispatch_type) : 0);
+    if (error)
+        return error;
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
 }
@@ -257,6 +270,7 @@ int replay_aql_barrier_and(struct hsa_replay *replay, const struct sbt_record *r
     struct hsa_signal_state *completion =
         hsa_signal_find(replay, hsa_slot(record, SLOT_aql_barrier_and_completion));
     hsa_barrier_and_packet_t packet = {0};
+    int error;
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a packet without a queue");
@@ -266,7 +280,10 @@ int replay_aql_barrier_and(struct hsa_replay *replay, const struct sbt_record *r
         hsa_signal_wanted(hsa_signal_find(replay, id), 0);
     }
     packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
-    set_head(&packet, hsa_slot(record, SLOT_aql_barrier_and_header), 0);
+    error = set_head(&packet, 1u << HSA_PACKET_TYPE_BARRIER_AND | 1u << HSA_PACKET_TYPE_BARRIER_OR,
+                     hsa_slot(record, SLOT_aql_barrier_and_header), 0);
+    if (error)
+        return error;
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
 }
@@ -295,14 +312,17 @@ int replay_aql_barrier_value(struct hsa_replay *replay, const struct sbt_record 
         .mask = (int64_t)hsa_slot(record, SLOT_aql_barrier_value_mask),
         .cond = (uint32_t)hsa_slot(record, SLOT_aql_barrier_value_condition),
     };
+    int error;
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a packet without a queue");
     hsa_signal_wanted(hsa_signal_find(replay, hsa_slot(record, SLOT_aql_barrier_value_signal)),
                       passing_value(&packet));
     packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
-    set_head(&packet, hsa_slot(record, SLOT_aql_barrier_value_header),
-             HSA_AMD_FORMAT_BARRIER_VALUE);
+    error = set_head(&packet, 1u << HSA_PACKET_TYPE_VENDOR_SPECIFIC,
+                     hsa_slot(record, SLOT_aql_barrier_value_header), HSA_AMD_FORMAT_BARRIER_VALUE);
+    if (error)
+        return error;
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
 }
