@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/lock.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -33,22 +35,29 @@ void tsm_futex_wake(uint32_t *word, int count)
 
 /* Who gives the lock and does not see us in `sleepers` has stored before: that store is on its way
  * out of its core, and is there long before the first sleep is over. Who gives it later sees us. */
-void tsm_lock_wait(struct tsm_lock *lock)
+bool tsm_lock_wait_until(struct tsm_lock *lock, uint64_t until_ns)
 {
     uint64_t sleep_ns = SLEEP_FIRST_NS;
+    bool taken;
 
     for (int i = 0; i < 100; i++) {
         if (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0 && tsm_lock_try(lock))
-            return;
+            return true;
         __builtin_ia32_pause();
     }
     __atomic_add_fetch(&lock->sleepers, 1, __ATOMIC_SEQ_CST);
-    while (!tsm_lock_try(lock)) {
+    while (!(taken = tsm_lock_try(lock)) && tsm_monotonic_ns() < until_ns) {
         tsm_futex_wait(&lock->word, 1, sleep_ns);
         if (sleep_ns < SLEEP_MAX_NS)
             sleep_ns *= 2;
     }
     __atomic_sub_fetch(&lock->sleepers, 1, __ATOMIC_SEQ_CST);
+    return taken;
+}
+
+void tsm_lock_wait(struct tsm_lock *lock)
+{
+    tsm_lock_wait_until(lock, UINT64_MAX);
 }
 
 void tsm_lock_wake(struct tsm_lock *lock)

@@ -27,6 +27,9 @@ struct tsm_lock {
 };
 
 void tsm_lock_wait(struct tsm_lock *lock);
+
+/* Waits until then, in tsm_monotonic_ns(). Returns false if the lock was not taken. */
+bool tsm_lock_wait_until(struct tsm_lock *lock, uint64_t until_ns);
 void tsm_lock_wake(struct tsm_lock *lock);
 
 static inline bool tsm_lock_try(struct tsm_lock *lock)

@@ -354,7 +354,7 @@ SELDOM void tsm_call_on_stream_slowly(struct tsm_call *call, struct tsm_stream *
         return;
     }
     if (!locked)
-        tsm_lock_wait(&stream->lock);
+        tsm_stream_lock_wait(stream);
     if (tsm_stream_is_joined(stream))
         tsm_stream_join(stream);
     if (tsm_turn_is_taken(stream))

@@ -62,6 +62,9 @@ void tsm_call_on_stream_slowly(struct tsm_call *call, struct tsm_stream *stream,
 void tsm_turn_await(struct tsm_stream *stream);
 extern uint64_t tsm_turn_limit_ns;
 
+/* Takes the stream's lock; after tsm_turn_limit_ns from whoever holds it, and taints the trace. */
+void tsm_stream_lock_wait(struct tsm_stream *stream);
+
 /* A call begins that puts something on the stream without the lock, which is held. */
 void tsm_turn_begin(struct tsm_stream *stream, uint64_t position);
 

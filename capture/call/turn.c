@@ -33,13 +33,32 @@ static void set_past(struct tsm_turn *turn, uint64_t position)
     __atomic_store_n(&turn->past, position, __ATOMIC_RELEASE);
 }
 
+/* The holder may have left its call by a jump and never give the lock. Whoever has waited as long
+ * as for a turn goes on as its new holder. If the old one does give it, two threads are inside at
+ * once, which the taint covers. */
+void tsm_stream_lock_wait(struct tsm_stream *stream)
+{
+    int saved_errno = errno;
+
+    if (!tsm_lock_wait_until(&stream->lock, tsm_monotonic_ns() + tsm_turn_limit_ns))
+        tsm_session_unmodelled(
+            "order of two threads' calls on a stream, one of which does not return", true);
+    errno = saved_errno;
+}
+
+static void take_lock(struct tsm_stream *stream)
+{
+    if (!tsm_lock_try(&stream->lock))
+        tsm_stream_lock_wait(stream);
+}
+
 /* The lock is held before and after. */
 static void give_up(struct tsm_stream *stream)
 {
     set_past(&stream->turn, stream->turn.last);
     tsm_lock_give(&stream->lock);
     tsm_session_unmodelled("order of two threads' calls on a stream, one of which waits for the GPU", true);
-    tsm_lock_take(&stream->lock);
+    take_lock(stream);
 }
 
 /* A call that begins meanwhile is waited for as long. */
@@ -64,7 +83,7 @@ void tsm_turn_await(struct tsm_stream *stream)
         tsm_lock_give(&stream->lock);
         if (tsm_turn_is_taken(stream))
             tsm_futex_wait(&turn->word, word, LOOK_NS);
-        tsm_lock_take(&stream->lock);
+        take_lock(stream);
         __atomic_sub_fetch(&turn->waiters, 1, __ATOMIC_SEQ_CST);
     }
     errno = saved_errno;
@@ -96,12 +115,12 @@ void tsm_call_on_settled_stream(struct tsm_call *call, struct tsm_stream *stream
 {
     uint64_t known;
 
-    tsm_lock_take(&stream->lock);
+    take_lock(stream);
     for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
         known = stream->position;
         tsm_lock_give(&stream->lock);
         settle(user);
-        tsm_lock_take(&stream->lock);
+        take_lock(stream);
         if (tsm_turn_is_taken(stream))
             tsm_turn_await(stream);
         if (stream->position == known)

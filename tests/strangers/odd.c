@@ -13,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -451,6 +452,47 @@ static void faulting_source(void)
     signal(SIGSEGV, SIG_DFL);
 }
 
+static sigjmp_buf before_fault;
+static CUstream left_stream;
+
+static void leave_call(int number)
+{
+    siglongjmp(before_fault, 1);
+}
+
+/* A first use of the stream by another thread. */
+static void *fill_left_stream(void *unused)
+{
+    CU(cuCtxSetCurrent(context));
+    for (int i = 0; i < 3; i++)
+        CU(cuMemsetD8Async(memory, 5, 16, left_stream));
+    CU(cuStreamSynchronize(left_stream));
+    return NULL;
+}
+
+/* A handler that leaves a call which sends work; then other threads send to the same stream. */
+static void leave_by_fault(void)
+{
+    char *none = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_t thread;
+    CUmodule module;
+    CUfunction kernel;
+
+    CU(cuModuleLoad(&module, getenv("TS_TEST_PTX")));
+    CU(cuModuleGetFunction(&kernel, module, "saxpy"));
+    CU(cuStreamCreate(&left_stream, CU_STREAM_NON_BLOCKING));
+    signal(SIGSEGV, leave_call);
+    if (sigsetjmp(before_fault, 1) == 0) {
+        cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, left_stream, (void **)(void *)none, NULL);
+        printf("not left\n");
+    }
+    signal(SIGSEGV, SIG_DFL);
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&thread, NULL, fill_left_stream, NULL);
+        pthread_join(thread, NULL);
+    }
+}
+
 /* ---- what a process forbids itself --------------------------------------------------------------
  */
 
@@ -631,6 +673,7 @@ static const struct {
     {"signal_storm", signal_storm},
     {"all_blocked", all_blocked},
     {"faulting_source", faulting_source},
+    {"leave_by_fault", leave_by_fault},
     {"strict", strict},
     {"not_dumpable", not_dumpable},
     {"locked_memory", locked_memory},
