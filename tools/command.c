@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "tools/terminal.h"
+#include "tools/text/json_out.h"
 #include "tracesmith/error.h"
 #include "tracesmith/reader.h"
 
@@ -155,12 +156,26 @@ static int show_help(const struct tsm_command *command)
     return TSM_EXIT_OK;
 }
 
+/* Tests whether --json was given. `argv` is asked where the options were not read to their end. */
+static bool wants_json(const struct tsm_option *o, const void *values, int argc, char **argv)
+{
+    while (o->name && strcmp(o->name, "json") != 0)
+        o++;
+    if (!o->name)
+        return false;
+    for (int i = 1; argv && i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    }
+    return *(const bool *)((const char *)values + o->offset);
+}
+
 int tsm_command_run(const struct tsm_command *command, int argc, char **argv)
 {
     static char name[64]; /* messages use it until the program ends */
     struct tsm_option options[TSM_OPTION_COUNT_MAX + 1];
     struct tsm_common common = {0};
-    struct tsm_words words;
+    struct tsm_words words = {0};
     void *values = calloc(1, command->values_size + 1);
     int status;
 
@@ -169,16 +184,19 @@ int tsm_command_run(const struct tsm_command *command, int argc, char **argv)
         return tsm_complain("out of memory");
     tsm_command_options(options, command);
     const struct tsm_option_set sets[] = {{options, values}, {tsm_common_options, &common}};
-    status = tsm_options_parse(&words, sets, 2, argc, argv, command->runs_program);
+    const int parsed = tsm_options_parse(&words, sets, 2, argc, argv, command->runs_program);
     tsm_terminal_init(invocation(command, name, sizeof(name)), (enum tsm_color)common.color,
                       common.quiet);
     sbt_reader_be_patient(common.patient);
-    if (status == 0 && common.help)
+    if (parsed == 0 && common.help)
         status = show_help(command);
-    else if (status < 0 || check_words(command, &words) < 0)
+    else if (parsed < 0 || check_words(command, &words) < 0)
         status = usage_error(command);
     else
         status = command->run(command, values, &words);
+    if (status && *tsm_complaint() && !tsm_json_is_printed() &&
+        wants_json(options, values, argc, parsed < 0 ? argv : NULL))
+        tsm_json_error(command->name, tsm_complaint(), status);
     free(values);
     return tsm_terminal_finish(status);
 }

@@ -85,6 +85,25 @@ static const char *shown_path(const char *path)
     return strncmp(path, folder, size) == 0 && path[size] == '/' ? path + size + 1 : path;
 }
 
+/* Says that --gpu-time had no effect. Reads up to the first GPU time. */
+static void note_gpu_time(struct sbt_reader *reader, const char *path)
+{
+    const char *setting = sbt_reader_metadata_find(reader, "setting.TS_GPU_TIME");
+    const struct sbt_record *record;
+    struct sbt_cursor *cursor = NULL;
+    bool has_times = false;
+
+    if (!setting || strcmp(setting, "1") != 0 || sbt_cursor_create(&cursor, reader, NULL, 1) < 0)
+        return;
+    while (!has_times && sbt_cursor_next(cursor, &record) == 1)
+        has_times = record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME);
+    sbt_cursor_destroy(cursor);
+    if (!has_times)
+        tsm_note("%s: --gpu-time: no command has a GPU time; submits of Vulkan have one, where "
+                 "the device's queue has timestamps",
+                 path);
+}
+
 static void report_trace(const char *full_path)
 {
     const char *path = shown_path(full_path);
@@ -104,6 +123,7 @@ static void report_trace(const char *full_path)
     double size_mb = stat(path, &info) == 0 ? (double)info.st_size / 1e6 : 0;
     tsm_note("%s: %s, %" PRIu32 " stream%s, %.*f MB, %s", path, what, totals->stream_count,
              totals->stream_count == 1 ? "" : "s", size_mb < 1 ? 3 : 1, size_mb, state);
+    note_gpu_time(reader, path);
     sbt_reader_destroy(reader);
 }
 

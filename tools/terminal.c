@@ -14,12 +14,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#define MESSAGE_SIZE 4096
+
 static struct {
     const char *name;
     bool quiet, color;
     unsigned width;
     bool progress_wanted, progress_shown;
     uint64_t progress_begin_ns, progress_drawn_ns;
+    char complaint[MESSAGE_SIZE];
 } terminal = {.name = "tracesmith"};
 
 static bool wants_color(enum tsm_color color)
@@ -111,37 +114,44 @@ void tsm_put_lines(FILE *out, const char *text)
     tsm_line_finish(&line);
 }
 
-static void message(const char *format, va_list ap)
+static void message(char text[MESSAGE_SIZE], const char *format, va_list ap)
 {
-    char text[4096];
-
     tsm_progress_end();
     /* What was written before must be seen before, where both go to one place. */
     fflush(stdout);
     fprintf(stderr, "%s: ", terminal.name);
-    tsm_vformat(text, sizeof(text), format, ap);
+    tsm_vformat(text, MESSAGE_SIZE, format, ap);
     tsm_put_lines(stderr, text[0] ? text : "\n");
 }
 
 int tsm_complain(const char *format, ...)
 {
+    char text[MESSAGE_SIZE];
     va_list ap;
 
     va_start(ap, format);
-    message(format, ap);
+    message(text, format, ap);
     va_end(ap);
+    if (!terminal.complaint[0])
+        tsm_format(terminal.complaint, sizeof(terminal.complaint), "%s", text);
     return TSM_EXIT_ERROR;
 }
 
 void tsm_note(const char *format, ...)
 {
+    char text[MESSAGE_SIZE];
     va_list ap;
 
     if (terminal.quiet)
         return;
     va_start(ap, format);
-    message(format, ap);
+    message(text, format, ap);
     va_end(ap);
+}
+
+const char *tsm_complaint(void)
+{
+    return terminal.complaint;
 }
 
 int tsm_complain_error(void)

@@ -59,6 +59,9 @@ void tsm_put_lines(FILE *out, const char *text);
 int tsm_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tsm_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Returns the text of the first complaint, without the program's name; "" before any. */
+const char *tsm_complaint(void);
+
 /* complain() with this thread's last error message. */
 int tsm_complain_error(void);
 

@@ -8,26 +8,25 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-/* The program was killed before its first call; under its name there may be an older trace. False:
- * there is none, and that was said. */
-static bool tell_unbegun(const char *path)
+/* The program was killed before its first call; under its name there may be an older trace, else it is
+ * an error. */
+static int tell_unbegun(const char *path)
 {
     if (access(path, F_OK) == 0) {
         tsm_note("%s: a later recording was cut off before its first call, with nothing recorded; "
                  "this is the trace before it",
                  path);
-        return true;
+        return 0;
     }
-    tsm_complain(
+    return tsm_fail(
+        TSM_E_NOT_FOUND,
         "%s: no trace: the program was cut off before its first call, nothing was recorded", path);
-    return false;
 }
 
-/* False: there is no trace, and that was said. */
-static bool tell_salvaged(const char *path, int done, const struct tsm_salvage_result *result)
+static int tell_salvaged(const char *path, int done, const struct tsm_salvage_result *result)
 {
     if (done == 0)
-        return !result->unbegun || tell_unbegun(path);
+        return result->unbegun ? tell_unbegun(path) : 0;
     if (result->stopped[0])
         tsm_note("%s: recording had stopped: %s", path, result->stopped);
     tsm_note("%s: process %" PRIu32 " %s; %" PRIu64 " records brought in from its buffers"
@@ -40,23 +39,20 @@ static bool tell_salvaged(const char *path, int done, const struct tsm_salvage_r
     if (result->torn_count)
         tsm_note("%s: %" PRIu32 " buffers end in nonsense; what came after it is lost", path,
                  result->torn_count);
-    return true;
+    return 0;
 }
 
-/* A trace that cannot be completed is still a trace: what is in it will be read. False: there is
- * none, and that was said. */
-static bool drain_lanes(const char *path)
+/* A trace that cannot be completed is still a trace: what is in it will be read. */
+static int drain_lanes(const char *path)
 {
     struct tsm_salvage_result result = {0};
     int done = tsm_salvage(path, &result);
 
-    if (done < 0 && access(path, F_OK) != 0) {
-        tsm_complain_error();
-        return false;
-    }
+    if (done < 0 && access(path, F_OK) != 0)
+        return done;
     if (done < 0) {
         tsm_note("%s; reading the trace without them", tsm_error_message());
-        return true;
+        return 0;
     }
     if (result.running)
         tsm_note("%s: still being written; this is what is there by now", path);
@@ -73,21 +69,23 @@ int tsm_trace_settle(const char *path)
     if (result.running)
         return tsm_fail(TSM_E_STATE,
                         "%s: still being written; try again when its program has ended", path);
-    return tell_salvaged(path, done, &result)
-               ? 0
-               : tsm_fail(TSM_E_NOT_FOUND, "%s: there is no trace to be written to", path);
+    return tell_salvaged(path, done, &result);
+}
+
+int tsm_trace_try(struct sbt_reader **out, const char *path)
+{
+    int error = drain_lanes(path);
+
+    *out = NULL;
+    return error ? error : sbt_reader_open(out, path);
 }
 
 struct sbt_reader *tsm_trace_open(const char *path)
 {
-    struct sbt_reader *reader = NULL;
+    struct sbt_reader *reader;
 
-    if (!drain_lanes(path))
-        return NULL;
-    if (sbt_reader_open(&reader, path) < 0) {
+    if (tsm_trace_try(&reader, path) < 0)
         tsm_complain_error();
-        return NULL;
-    }
     return reader;
 }
 

@@ -11,6 +11,9 @@
  * first, with a note. NULL: complained about. */
 struct sbt_reader *tsm_trace_open(const char *path);
 
+/* The same without the complaint: returns 0, or an error that the caller reports. */
+int tsm_trace_try(struct sbt_reader **out, const char *path);
+
 /* Brings a trace to rest before a tool writes to it: puts what a dead program left in its lanes file into
  * it, with a note. TSM_E_STATE: its program still runs. Fails also where the lanes file cannot be read:
  * writing an end to the trace would give it up. */

@@ -4,6 +4,7 @@
  */
 #include "tools/command.h"
 #include "tools/terminal.h"
+#include "tools/text/json_out.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,19 @@ static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+static int unknown(int argc, char **argv)
+{
+    int status = tsm_command_unknown(argv[1]);
+
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            tsm_json_error(argv[1], tsm_complaint(), status);
+            return tsm_terminal_finish(status);
+        }
+    }
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -33,6 +47,6 @@ int main(int argc, char **argv)
         return tsm_command_run(tsm_command_find(version), argc - 1, argv + 1);
     command = tsm_command_find(argv[1]);
     if (!command)
-        return tsm_command_unknown(argv[1]);
+        return unknown(argc, argv);
     return tsm_command_run(command, argc - 1, argv + 1);
 }

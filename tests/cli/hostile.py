@@ -81,7 +81,9 @@ def run(words):
 
 
 def check_json(what, done):
-    """Whatever came out by then is whole objects."""
+    """Whatever came out by then is whole objects, and at least one."""
+    if not done.stdout.strip():
+        fail(what, "no object", done.returncode, done.stderr[-200:])
     try:
         for line in done.stdout.decode("utf-8").split("\n"):
             json.loads(line or "null")

@@ -342,8 +342,12 @@ static int list_trace(const struct coverage_values *v, const char *path)
 
     if (reader && sums.found)
         more = sbt_cursor_create(&cursor, reader, NULL, 1);
-    while (more >= 0 && (more = sbt_cursor_next(cursor, &record)) > 0)
+    while (more >= 0 && (more = sbt_cursor_next(cursor, &record)) > 0) {
         look_at(&sums, reader, record);
+        if (record->seq % 4096 == 0)
+            tsm_progress("reading", record->seq, sbt_reader_totals(reader)->record_count);
+    }
+    tsm_progress_end();
     if (more == 0) {
         qsort(sums.found, sums.count, sizeof(*sums.found), by_count);
         print_found(&sums, v->json);

@@ -21,7 +21,7 @@
 struct grtrace_values {
     int backend;
     const char *output, *layout;
-    bool force;
+    bool force, json;
     double seconds;
     struct tsm_report_values report;
 };
@@ -81,6 +81,10 @@ static const struct tsm_option options[] = {
      .help =
          "report: for people, for spreadsheets, or one JSON object, schema \"grtrace-jobs/1\" or "
          "\"grtrace-sums/1\". Default: text."},
+    {.name = "json",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(grtrace_values, json),
+     .help = "report: the same as --format=json."},
     {.name = "span",
      .type = TSM_OPTION_CHOICE,
      .offset = REPORT(span),
@@ -286,8 +290,7 @@ static struct sbt_reader *load(struct tsm_ring_jobs *jobs, char **words)
         tsm_fail(TSM_E_ARGUMENT, "report takes one TRACE");
         return NULL;
     }
-    reader = tsm_trace_open(words[0]);
-    if (!reader)
+    if (tsm_trace_try(&reader, words[0]) < 0)
         return NULL;
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
     error = tsm_report_load(jobs, reader);
@@ -382,6 +385,8 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     struct grtrace_values *v = values;
     int error;
 
+    if (v->json)
+        v->report.format = TSM_REPORT_JSON;
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
         if (strcmp(words->words[0], actions[i].name) != 0)
             continue;

@@ -3,12 +3,13 @@
 
 #include "base/text.h"
 #include "tools/terminal.h"
+#include "tools/text/json_out.h"
 
 #include <string.h>
 
 struct help_values {
     bool man;
-    bool list;
+    bool list, json;
 };
 
 static const struct tsm_option options[] = {
@@ -20,6 +21,10 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(help_values, list),
      .help = "Print only the names of the commands, one a line, each with its other name."},
+    {.name = "json",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(help_values, json),
+     .help = "List the commands as one JSON object, schema \"tshelp/1\"."},
     {0},
 };
 
@@ -66,13 +71,38 @@ static void list(void)
     }
 }
 
+static void list_json(void)
+{
+    struct tsm_json j = {.out = stdout};
+
+    tsm_json_begin(&j, "tshelp/1");
+    tsm_json_name(&j, "commands");
+    tsm_json_open(&j, '[');
+    for (size_t i = 0; tsm_commands[i]; i++) {
+        tsm_json_open(&j, '{');
+        tsm_json_put_string(&j, "name", tsm_commands[i]->name);
+        tsm_json_put_string(&j, "alias", tsm_commands[i]->alias);
+        tsm_json_put_string(&j, "summary", tsm_commands[i]->summary);
+        tsm_json_close(&j, '}');
+    }
+    tsm_json_close(&j, ']');
+    tsm_json_end(&j);
+}
+
 static int run(const struct tsm_command *self, void *values, const struct tsm_words *words)
 {
     const struct help_values *v = values;
     struct tsm_page page = {.out = stdout, .roff = v->man, .width = 80};
 
     if (v->list) {
-        list();
+        if (v->json)
+            list_json();
+        else
+            list();
+        return TSM_EXIT_OK;
+    }
+    if (words->count == 0 && v->json) {
+        list_json();
         return TSM_EXIT_OK;
     }
     if (words->count == 0) {

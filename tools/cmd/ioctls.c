@@ -10,6 +10,7 @@
 #include "tools/recorded.h"
 #include "tools/terminal.h"
 #include "tools/text/symbol.h"
+#include "tools/text/json_out.h"
 #include "tools/trace_open.h"
 
 #include <errno.h>
@@ -108,7 +109,7 @@ static void show_record(struct show *s, struct look *l, const struct sbt_record 
     if (s->values->json) {
         tsm_buffer_clear(&l->json);
         sbt_json_record(&l->json, l->reader, record);
-        tsm_line_put_buffer(&l->json, s->out);
+        tsm_json_put_lines(&l->json, s->out);
         return;
     }
     tsm_ioctl_put(&l->text, &s->all, record);
@@ -198,7 +199,7 @@ static int show_end(struct show *s, const char *path)
     if (s->values->json && !s->values->summary && !s->next_seq) {
         struct tsm_buffer head = {0};
         sbt_json_header(&head, reader);
-        tsm_line_put_buffer(&head, s->out);
+        tsm_json_put_lines(&head, s->out);
         tsm_buffer_finish(&head);
     }
     result = show_with(s, reader);

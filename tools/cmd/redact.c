@@ -68,11 +68,16 @@ static int copy_records(struct tsm_trace_copy *copy)
 {
     const struct sbt_record *record;
     struct sbt_cursor *cursor = NULL;
+    const uint64_t total = sbt_reader_totals(copy->reader)->record_count;
     int error = sbt_cursor_create(&cursor, copy->reader, NULL, 1);
 
-    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1) {
         error = tsm_trace_copy_record(copy, record);
+        if (record->seq % 4096 == 0)
+            tsm_progress("copying", record->seq, total);
+    }
     sbt_cursor_destroy(cursor);
+    tsm_progress_end();
     return error < 0 ? error : 0;
 }
 

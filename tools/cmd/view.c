@@ -202,7 +202,7 @@ static void show_json(struct view *view, const struct sbt_record *record)
     tsm_buffer_clear(&view->json);
     sbt_json_record(&view->json, view->reader, record);
     put_parent_json(view, record);
-    tsm_line_put_buffer(&view->json, stdout);
+    tsm_json_put_lines(&view->json, stdout);
 }
 
 static void show(struct view *view, const struct sbt_record *record)
@@ -223,7 +223,7 @@ static void show(struct view *view, const struct sbt_record *record)
 static void show_header_json(struct view *view)
 {
     sbt_json_header(&view->json, view->reader);
-    tsm_line_put_buffer(&view->json, stdout);
+    tsm_json_put_lines(&view->json, stdout);
 }
 
 static int show_all(struct view *view, struct sbt_cursor *cursor)

@@ -2,9 +2,12 @@
 #include "tools/text/json_out.h"
 
 #include "base/text.h"
+#include "tools/text/line.h"
 
 #include <inttypes.h>
 #include <stddef.h>
+
+static bool printed;
 
 static void separate(struct tsm_json *j)
 {
@@ -15,6 +18,7 @@ static void separate(struct tsm_json *j)
 
 void tsm_json_open(struct tsm_json *j, char bracket)
 {
+    printed |= j->out == stdout;
     separate(j);
     putc(bracket, j->out);
     j->comma = false;
@@ -110,6 +114,28 @@ void tsm_json_begin(struct tsm_json *j, const char *schema)
 {
     tsm_json_open(j, '{');
     tsm_json_put_string(j, "schema", schema);
+}
+
+void tsm_json_put_lines(const struct tsm_buffer *lines, FILE *out)
+{
+    printed |= out == stdout;
+    tsm_line_put_buffer(lines, out);
+}
+
+bool tsm_json_is_printed(void)
+{
+    return printed;
+}
+
+void tsm_json_error(const char *command, const char *error, int status)
+{
+    struct tsm_json j = {.out = stdout};
+
+    tsm_json_begin(&j, "tserror/1");
+    tsm_json_put_string(&j, "command", command);
+    tsm_json_put_string(&j, "error", error);
+    tsm_json_put_u64(&j, "status", (uint64_t)status);
+    tsm_json_end(&j);
 }
 
 void tsm_json_end(struct tsm_json *j)

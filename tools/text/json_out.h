@@ -9,6 +9,8 @@
 #ifndef TOOLS_TEXT_JSON_OUT_H
 #define TOOLS_TEXT_JSON_OUT_H
 
+#include "base/buffer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +44,14 @@ void tsm_json_put_hex(struct tsm_json *j, const char *name, uint64_t value);
 void tsm_json_begin(struct tsm_json *j, const char *schema);
 /* '}' and a line end. */
 void tsm_json_end(struct tsm_json *j);
+
+/* Writes lines that are JSON already. */
+void tsm_json_put_lines(const struct tsm_buffer *lines, FILE *out);
+
+/* Tests whether any JSON was written to stdout. */
+bool tsm_json_is_printed(void);
+
+/* Prints the object of a command that failed before it printed its own, schema "tserror/1". */
+void tsm_json_error(const char *command, const char *error, int status);
 
 #endif

@@ -131,9 +131,9 @@ int tsm_timeline_load(struct tsm_timeline *m, enum tsm_clock_way way, int64_t of
 
     if (error)
         return error;
-    m->reader = tsm_trace_open(m->trace_path);
-    if (!m->reader)
-        return TSM_E_IO;
+    error = tsm_trace_try(&m->reader, m->trace_path);
+    if (error < 0)
+        return error;
     error = tsm_report_load(&m->jobs, m->reader);
     if (!error)
         error = read_events(m, way, offset_ns);
