@@ -21,11 +21,11 @@ enum object_flag {
 };
 
 struct pass {
-    struct tsm_keep *keep;
+    struct tsm_trim_slice *keep;
     struct sbt_reader *reader;
     const struct sbt_schema *schema;
     const struct sbt_record *record;
-    struct tsm_keep_rule rule;
+    struct tsm_trim_rule rule;
     struct tsm_extents extents; /* memory of all of the trace */
     /* What a look at a record's objects has found. */
     uint32_t object_field; /* whose objects it makes or ends */
@@ -41,19 +41,19 @@ static int no_memory(void)
 
 /* ---- objects ------------------------------------------------------------------------------ */
 
-static uint32_t type_number(struct tsm_keep *keep, const char *type)
+static uint32_t type_number(struct tsm_trim_slice *keep, const char *type)
 {
     for (uint32_t i = 0; i < keep->type_count; i++)
         if (keep->types[i] == type || strcmp(keep->types[i], type) == 0)
             return i + 1;
-    if (keep->type_count == TSM_KEEP_TYPE_MAX)
+    if (keep->type_count == TSM_TRIM_SLICE_TYPE_MAX)
         return 0;
     keep->types[keep->type_count] = type;
     return ++keep->type_count;
 }
 
 /* NULL: out of memory. */
-static uint64_t *flags_of(struct tsm_keep *keep, const char *type, uint64_t id)
+static uint64_t *flags_of(struct tsm_trim_slice *keep, const char *type, uint64_t id)
 {
     bool added;
 
@@ -81,7 +81,7 @@ static int need_named(void *user, const struct tsm_handle_name *name)
 static int need_in_part(void *user, const struct tsm_handle_name *name)
 {
     struct pass *p = user;
-    bool renews = p->rule.how == TSM_KEEP_BEGIN || p->rule.how == TSM_KEEP_RESET;
+    bool renews = p->rule.how == TSM_TRIM_KEEP_BEGIN || p->rule.how == TSM_TRIM_KEEP_RESET;
     uint64_t *known = flags_of(p->keep, name->type, name->id);
 
     if (!known)
@@ -113,7 +113,7 @@ static int end_object(void *user, const struct tsm_handle_name *name)
 
 static int note_memory(struct pass *p, uint64_t address)
 {
-    struct tsm_keep *keep = p->keep;
+    struct tsm_trim_slice *keep = p->keep;
     bool added;
     uint64_t *made = sbt_map_insert(&keep->memory, address, &added);
 
@@ -155,8 +155,8 @@ static int visit_death(struct pass *p)
 {
     uint64_t address = sbt_record_role(p->schema, p->record, SBT_ROLE_ADDRESS, 0);
 
-    if (p->rule.how == TSM_KEEP_TARGET || p->rule.how == TSM_KEEP_ALWAYS ||
-        p->rule.how == TSM_KEEP_MADE)
+    if (p->rule.how == TSM_TRIM_KEEP_TARGET || p->rule.how == TSM_TRIM_KEEP_ALWAYS ||
+        p->rule.how == TSM_TRIM_KEEP_CREATED)
         unbury(p);
     if (address && (p->schema->kind == SBT_KIND_CREATE || p->schema->kind == SBT_KIND_DESTROY))
         return note_memory(p, address);
@@ -185,11 +185,11 @@ static int keep_with_all(struct pass *p)
 static bool is_object(const struct pass *p, const struct tsm_handle_name *name)
 {
     switch (p->rule.how) {
-    case TSM_KEEP_MADE:
-    case TSM_KEEP_GONE:
+    case TSM_TRIM_KEEP_CREATED:
+    case TSM_TRIM_KEEP_DESTROYED:
         return name->field == p->object_field;
     default:
-        if (tsm_keep_is_ground(name->type))
+        if (tsm_trim_is_ground(name->type))
             return false;
         return p->rule.target ? name->member && strcmp(name->member, p->rule.target) == 0
                               : !p->has_target;
@@ -203,11 +203,11 @@ static int look_at(void *user, const struct tsm_handle_name *name)
 
     if (!known)
         return no_memory();
-    if (!tsm_keep_may_drop(name->type) || tsm_keep_is_ground(name->type))
+    if (!tsm_trim_may_drop(name->type) || tsm_trim_is_ground(name->type))
         *known |= *known & DEAD ? 0 : NEEDED | CONTENT;
     if (!is_object(p, name)) {
-        p->named_count += !tsm_keep_is_ground(name->type);
-        p->dead_count += !tsm_keep_is_ground(name->type) && (*known & DEAD);
+        p->named_count += !tsm_trim_is_ground(name->type);
+        p->dead_count += !tsm_trim_is_ground(name->type) && (*known & DEAD);
         return 0;
     }
     p->has_target = true;
@@ -243,9 +243,9 @@ static int visit_target(struct pass *p)
         return 0;
     if (p->rule.target && p->dead_count > 0 && p->dead_count == p->named_count)
         return 0; /* speaks of nothing that is still there */
-    if (p->rule.how != TSM_KEEP_TARGET)
+    if (p->rule.how != TSM_TRIM_KEEP_TARGET)
         *sbt_map_find(&p->keep->objects, p->target_key) |= CLOSED;
-    return p->rule.how == TSM_KEEP_RESET ? 0 : keep_with_all(p);
+    return p->rule.how == TSM_TRIM_KEEP_RESET ? 0 : keep_with_all(p);
 }
 
 /* The address of something that is gone may still be in memory, but leads nowhere. */
@@ -261,17 +261,17 @@ static int visit_before(struct pass *p)
 
     p->named_count = p->dead_count = p->needed_count = p->target_count = 0;
     p->has_target = false;
-    if (p->rule.how == TSM_KEEP_NEVER || p->rule.how == TSM_KEEP_GONE)
+    if (p->rule.how == TSM_TRIM_KEEP_NEVER || p->rule.how == TSM_TRIM_KEEP_DESTROYED)
         return 0;
-    if (p->rule.how == TSM_KEEP_ALWAYS)
+    if (p->rule.how == TSM_TRIM_KEEP_ALWAYS)
         return keep_with_all(p);
     error = tsm_handles_each(p->reader, p->record, p->schema, look_at, p);
     if (error)
         return error;
     switch (p->rule.how) {
-    case TSM_KEEP_MADE:
+    case TSM_TRIM_KEEP_CREATED:
         return visit_made(p);
-    case TSM_KEEP_ROOT:
+    case TSM_TRIM_KEEP_ROOT:
         return visit_root(p);
     default:
         return visit_target(p);
@@ -284,7 +284,7 @@ static int visit_end(struct pass *p)
 {
     int error;
 
-    if (p->rule.how != TSM_KEEP_GONE)
+    if (p->rule.how != TSM_TRIM_KEEP_DESTROYED)
         return 0;
     p->named_count = p->dead_count = p->needed_count = p->target_count = 0;
     if (sbt_record_role(p->schema, p->record, SBT_ROLE_ADDRESS, 0)) {
@@ -331,7 +331,7 @@ static int visit_name(struct pass *p)
     const char *type = NULL;
     uint64_t id = 0;
 
-    if (p->rule.how != TSM_KEEP_NAME || p->record->slot_count < 2)
+    if (p->rule.how != TSM_TRIM_KEEP_NAME || p->record->slot_count < 2)
         return 0;
     if (sbt_reader_value(p->reader, p->record, 1, &value) == 1 &&
         sbt_walk_begin(&walk, p->reader, p->schema->fields[1].detail, value.data, value.size) == 0)
@@ -344,7 +344,7 @@ static int visit_name(struct pass *p)
     sbt_value_finish(&value);
     for (uint32_t i = 0; type && id && i < p->keep->type_count; i++)
         if (same_type(type, p->keep->types[i]) &&
-            tsm_keep_has_object(p->keep, p->keep->types[i], id))
+            tsm_trim_slice_has_object(p->keep, p->keep->types[i], id))
             keep_record(p);
     return 0;
 }
@@ -370,10 +370,10 @@ static int visit(struct pass *p, const struct sbt_record *record, int (*each)(st
     p->schema = sbt_reader_schema(p->reader, record->type);
     if (!p->schema || (record->flags & SBT_RECORD_FAILED))
         return 0;
-    p->rule = tsm_keep_rule_of(p->schema);
+    p->rule = tsm_trim_rule_of(p->schema);
     /* Captured: a node of a graph, whatever else it is. */
     if (record->flags & (SBT_RECORD_TAINTS | SBT_RECORD_CAPTURED))
-        p->rule.how = TSM_KEEP_ALWAYS;
+        p->rule.how = TSM_TRIM_KEEP_ALWAYS;
     p->object_field = object_field(p->schema);
     return each(p);
 }
@@ -439,13 +439,13 @@ static int find(struct pass *p, uint64_t seq_end)
     return error ? error : forwards(p, 0, first, visit_name);
 }
 
-int tsm_keep_find(struct tsm_keep *out, struct sbt_reader *reader, uint64_t seq_first,
-                  uint64_t seq_end)
+int tsm_trim_slice_find(struct tsm_trim_slice *out, struct sbt_reader *reader, uint64_t seq_first,
+                        uint64_t seq_end)
 {
     struct pass p = {.keep = out, .reader = reader};
     int error;
 
-    *out = (struct tsm_keep){.seq_first = seq_first};
+    *out = (struct tsm_trim_slice){.seq_first = seq_first};
     out->records = calloc(1, seq_first / 8 + 1);
     if (!out->records)
         return no_memory();
@@ -456,7 +456,7 @@ int tsm_keep_find(struct tsm_keep *out, struct sbt_reader *reader, uint64_t seq_
     return error;
 }
 
-void tsm_keep_finish(struct tsm_keep *keep)
+void tsm_trim_slice_finish(struct tsm_trim_slice *keep)
 {
     free(keep->records);
     sbt_map_finish(&keep->objects);
@@ -466,12 +466,12 @@ void tsm_keep_finish(struct tsm_keep *keep)
     memset(keep, 0, sizeof(*keep));
 }
 
-bool tsm_keep_has_record(const struct tsm_keep *keep, uint64_t seq)
+bool tsm_trim_slice_has_record(const struct tsm_trim_slice *keep, uint64_t seq)
 {
     return seq < keep->seq_first && (keep->records[seq / 8] >> seq % 8 & 1);
 }
 
-bool tsm_keep_has_object(const struct tsm_keep *keep, const char *type, uint64_t id)
+bool tsm_trim_slice_has_object(const struct tsm_trim_slice *keep, const char *type, uint64_t id)
 {
     for (uint32_t i = 0; i < keep->type_count; i++) {
         const uint64_t *flags;

@@ -10,28 +10,28 @@
 #include "format/map.h"
 #include "tracesmith/reader.h"
 
-#define TSM_KEEP_TYPE_MAX 128u
+#define TSM_TRIM_SLICE_TYPE_MAX 128u
 
-struct tsm_keep {
+struct tsm_trim_slice {
     uint64_t seq_first;
     uint8_t *records;       /* a bit for each before seq_first */
     struct sbt_map objects; /* type << 48 | id -> what is known */
     struct sbt_map streams; /* that the part sends to */
     struct sbt_map memory;  /* address -> seq + 1 of what made it and has not freed it */
     struct sbt_map dead;    /* seq of memory made and freed before */
-    const char *types[TSM_KEEP_TYPE_MAX];
+    const char *types[TSM_TRIM_SLICE_TYPE_MAX];
     uint32_t type_count;
     uint64_t kept_count; /* records before seq_first */
 };
 
 /* For the records [seq_first, seq_end) of `reader`; seq_end 0: to the end. Memory: a bit for each
  * record before, and what objects need. */
-int tsm_keep_find(struct tsm_keep *out, struct sbt_reader *reader, uint64_t seq_first,
-                  uint64_t seq_end);
-void tsm_keep_finish(struct tsm_keep *keep);
+int tsm_trim_slice_find(struct tsm_trim_slice *out, struct sbt_reader *reader, uint64_t seq_first,
+                        uint64_t seq_end);
+void tsm_trim_slice_finish(struct tsm_trim_slice *keep);
 
-bool tsm_keep_has_record(const struct tsm_keep *keep, uint64_t seq);
+bool tsm_trim_slice_has_record(const struct tsm_trim_slice *keep, uint64_t seq);
 /* Is this object needed? Those that may not be dropped always are. */
-bool tsm_keep_has_object(const struct tsm_keep *keep, const char *type, uint64_t id);
+bool tsm_trim_slice_has_object(const struct tsm_trim_slice *keep, const char *type, uint64_t id);
 
 #endif

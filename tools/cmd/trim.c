@@ -109,7 +109,7 @@ struct trim {
     struct sbt_map before;    /* stream -> position of its last command before the range */
     struct tsm_replay *replays[TSM_REPLAY_API_MAX]; /* one for each API */
     int replay_count;
-    struct tsm_keep keep;
+    struct tsm_trim_slice keep;
     struct tsm_output output;
     struct tsm_trace_copy copy;
     uint64_t item_count, item_bytes; /* of the checkpoint */
@@ -301,7 +301,7 @@ static int put_memory(struct trim *t, const struct tsm_saved *saved, uint64_t of
 
 static bool is_needed(const struct trim *t, const char *type, uint64_t id)
 {
-    return t->values->whole || !type || tsm_keep_has_object(&t->keep, type, id);
+    return t->values->whole || !type || tsm_trim_slice_has_object(&t->keep, type, id);
 }
 
 static int save_memory(void *user, const struct tsm_saved *saved)
@@ -509,8 +509,9 @@ static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_be
     int error = sbt_cursor_create(&cursor, t->reader, &filter, 1);
 
     while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1) {
-        bool wanted = is_before ? t->values->whole || tsm_keep_has_record(&t->keep, record->seq)
-                                : !is_orphan(t, record);
+        bool wanted = is_before
+                          ? t->values->whole || tsm_trim_slice_has_record(&t->keep, record->seq)
+                          : !is_orphan(t, record);
         if (!is_before)
             note_time(t, record);
         error = wanted ? tsm_trace_copy_record(&t->copy, record) : 0;
@@ -660,7 +661,7 @@ static int trim(struct trim *t)
     if (!error && !t->replay_count)
         t->range.seq_first = 0; /* nothing was sent before it */
     if (!error && !v->whole)
-        error = tsm_keep_find(&t->keep, t->reader, t->range.seq_first, t->range.seq_end);
+        error = tsm_trim_slice_find(&t->keep, t->reader, t->range.seq_first, t->range.seq_end);
     return error ? error : write_trace(t);
 }
 
@@ -684,7 +685,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     tsm_trace_note_damage(t.reader, &told);
     for (int i = 0; i < t.replay_count; i++)
         tsm_replay_destroy(t.replays[i]);
-    tsm_keep_finish(&t.keep);
+    tsm_trim_slice_finish(&t.keep);
     sbt_map_finish(&t.positions);
     sbt_map_finish(&t.before);
     tsm_place_list_finish(&t.places);
