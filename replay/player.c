@@ -474,7 +474,7 @@ static int find_need(struct tsm_replay *p)
     if (p->has_need && p->backend->owns_sync)
         need_alike(p);
     if (!error && p->backend->hollow && p->options.filter.streams)
-        error = tsm_connected_find(&p->connected, p->reader, &p->options.filter);
+        error = tsm_reachability_find(&p->connected, p->reader, &p->options.filter);
     return error;
 }
 
@@ -580,7 +580,7 @@ void tsm_replay_destroy(struct tsm_replay *p)
     tsm_plan_finish(&p->plan);
     if (p->has_need)
         tsm_need_finish(&p->need);
-    tsm_connected_finish(&p->connected);
+    tsm_reachability_finish(&p->connected);
     tsm_verify_finish(&p->verify);
     free(p->loop_ns);
     free((void *)p->options.filter.streams);

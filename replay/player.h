@@ -24,7 +24,7 @@ struct tsm_replay {
     struct tsm_plan plan;
     struct tsm_need need;
     bool has_need;
-    struct tsm_connected connected; /* with the streams that are wanted */
+    struct tsm_reachability connected; /* with the streams that are wanted */
     uint64_t part_first; /* record with which the part begins that is looped over and timed */
     bool cannot_hold;    /* ... but nothing can be kept there */
     bool must_hold;      /* when it is reached, keep what is there */

@@ -386,7 +386,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
         error = before_command(p, record, schema);
     if (error)
         return error;
-    bool is_hollow = tsm_connected_is_apart(&p->connected, record->seq);
+    bool is_hollow = tsm_reachability_is_apart(&p->connected, record->seq);
     struct tsm_job job = {is_hollow ? TSM_JOB_HOLLOW : TSM_JOB_SUBMIT,
                           record,
                           schema,

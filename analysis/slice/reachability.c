@@ -207,7 +207,7 @@ static int read_all(struct search *s)
     return error < 0 ? error : 0;
 }
 
-static int note_apart(struct search *s, struct tsm_connected *out)
+static int note_apart(struct search *s, struct tsm_reachability *out)
 {
     bool *wanted = calloc(s->node_count + 1, sizeof(*wanted)), added;
     int error = wanted ? 0 : no_memory();
@@ -226,17 +226,17 @@ static int note_apart(struct search *s, struct tsm_connected *out)
     return error;
 }
 
-int tsm_connected_find(struct tsm_connected *out, struct sbt_reader *reader,
+int tsm_reachability_find(struct tsm_reachability *out, struct sbt_reader *reader,
                        const struct sbt_filter *filter)
 {
     struct search s = {.reader = reader, .filter = filter};
     int error = read_all(&s);
 
-    *out = (struct tsm_connected){0};
+    *out = (struct tsm_reachability){0};
     if (!error && !s.all)
         error = note_apart(&s, out);
     if (error)
-        tsm_connected_finish(out);
+        tsm_reachability_finish(out);
     sbt_map_finish(&s.nodes);
     sbt_map_finish(&s.wanted);
     free(s.parents);
@@ -244,13 +244,13 @@ int tsm_connected_find(struct tsm_connected *out, struct sbt_reader *reader,
     return error;
 }
 
-bool tsm_connected_is_apart(const struct tsm_connected *connected, uint64_t seq)
+bool tsm_reachability_is_apart(const struct tsm_reachability *connected, uint64_t seq)
 {
     return sbt_map_find(&connected->apart, seq + 1) != NULL;
 }
 
-void tsm_connected_finish(struct tsm_connected *connected)
+void tsm_reachability_finish(struct tsm_reachability *connected)
 {
     sbt_map_finish(&connected->apart);
-    *connected = (struct tsm_connected){0};
+    *connected = (struct tsm_reachability){0};
 }

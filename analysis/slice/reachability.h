@@ -11,16 +11,16 @@
 #include "format/map.h"
 #include "tracesmith/reader.h"
 
-struct tsm_connected {
+struct tsm_reachability {
     struct sbt_map apart; /* seq + 1 of submits that nothing wanted is connected with */
 };
 
 /* Wanted are the submits on filter->streams, and memory whose checksums are theirs. One pass over the
  * trace, in memory that grows with objects and submits. Where memory may be reached without a name
  * (addresses of buffers, memory that is shared or the program's own) all is connected. */
-int tsm_connected_find(struct tsm_connected *out, struct sbt_reader *reader,
+int tsm_reachability_find(struct tsm_reachability *out, struct sbt_reader *reader,
                        const struct sbt_filter *filter);
-bool tsm_connected_is_apart(const struct tsm_connected *connected, uint64_t seq);
-void tsm_connected_finish(struct tsm_connected *connected);
+bool tsm_reachability_is_apart(const struct tsm_reachability *connected, uint64_t seq);
+void tsm_reachability_finish(struct tsm_reachability *connected);
 
 #endif
