@@ -15,7 +15,7 @@ struct span {
     uint32_t outer; /* index of the innermost one around it; NONE */
 };
 
-struct tsm_nest {
+struct tsm_call_nesting {
     struct span *spans; /* by thread, then by end, the inner ones first */
     size_t count;
 };
@@ -100,7 +100,7 @@ static void find_outers(struct span *spans, uint32_t count)
     take_in(spans, top, 0, NONE);
 }
 
-int tsm_nest_create(struct tsm_nest **out, struct sbt_reader *reader)
+int tsm_call_nesting_create(struct tsm_call_nesting **out, struct sbt_reader *reader)
 {
     struct tsm_buffer buffer = {0};
     int error;
@@ -121,7 +121,7 @@ int tsm_nest_create(struct tsm_nest **out, struct sbt_reader *reader)
     return 0;
 }
 
-void tsm_nest_destroy(struct tsm_nest *nest)
+void tsm_call_nesting_destroy(struct tsm_call_nesting *nest)
 {
     if (!nest)
         return;
@@ -133,7 +133,8 @@ void tsm_nest_destroy(struct tsm_nest *nest)
  */
 
 /* The first of `thread` that did not end before `end_ns`, or what comes behind the thread's. */
-static size_t first_not_before(const struct tsm_nest *nest, uint32_t thread, uint64_t end_ns)
+static size_t first_not_before(const struct tsm_call_nesting *nest, uint32_t thread,
+                               uint64_t end_ns)
 {
     size_t low = 0, high = nest->count;
 
@@ -149,8 +150,8 @@ static size_t first_not_before(const struct tsm_nest *nest, uint32_t thread, uin
     return low;
 }
 
-bool tsm_nest_parent(const struct tsm_nest *nest, const struct sbt_record *record, uint64_t *seq,
-                     uint32_t *type)
+bool tsm_call_nesting_parent(const struct tsm_call_nesting *nest, const struct sbt_record *record,
+                             uint64_t *seq, uint32_t *type)
 {
     const struct span *span;
     size_t at;
@@ -195,7 +196,8 @@ static bool look_behind(struct sbt_cursor *cursor, uint64_t record_seq, uint64_t
     return false;
 }
 
-bool tsm_nest_find(struct sbt_reader *reader, uint64_t record_seq, uint64_t *seq, uint32_t *type)
+bool tsm_call_nesting_find(struct sbt_reader *reader, uint64_t record_seq, uint64_t *seq,
+                           uint32_t *type)
 {
     struct sbt_cursor *cursor = NULL;
     bool found = has_parents(reader) && sbt_cursor_create(&cursor, reader, NULL, 0) == 0 &&

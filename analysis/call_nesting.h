@@ -10,19 +10,19 @@
 
 #include "tracesmith/reader.h"
 
-struct tsm_nest;
+struct tsm_call_nesting;
 
 /* *out is NULL where the trace has no HIP calls. Reads all records once and keeps 40 bytes of each HIP
  * call. 0, or the reader's error. */
-int tsm_nest_create(struct tsm_nest **out, struct sbt_reader *reader);
-void tsm_nest_destroy(struct tsm_nest *nest);
+int tsm_call_nesting_create(struct tsm_call_nesting **out, struct sbt_reader *reader);
+void tsm_call_nesting_destroy(struct tsm_call_nesting *nest);
 
 /* The innermost HIP call that `record` was made in: its number and type. False: none is known. */
-bool tsm_nest_parent(const struct tsm_nest *nest, const struct sbt_record *record, uint64_t *seq,
+bool tsm_call_nesting_parent(const struct tsm_call_nesting *nest, const struct sbt_record *record, uint64_t *seq,
                      uint32_t *type);
 
 /* The same of one record, by its number, without a nest: looked for among the records behind it, some
  * ten thousand at most. */
-bool tsm_nest_find(struct sbt_reader *reader, uint64_t record_seq, uint64_t *seq, uint32_t *type);
+bool tsm_call_nesting_find(struct sbt_reader *reader, uint64_t record_seq, uint64_t *seq, uint32_t *type);
 
 #endif

@@ -18,10 +18,10 @@ struct building {
     const struct tsm_ring_jobs *jobs;
     const struct tsm_cpu_time *time;
     struct sbt_reader *reader;
-    struct tsm_nest *nest;      /* while records are read */
-    struct tsm_buffer asked;    /* struct tsm_ring_submit, of each command */
-    struct tsm_buffer waits;    /* struct wait, in order of begin */
-    struct sbt_map of_position; /* {stream, position} -> place of its request + 1 */
+    struct tsm_call_nesting *nest; /* while records are read */
+    struct tsm_buffer asked;       /* struct tsm_ring_submit, of each command */
+    struct tsm_buffer waits;       /* struct wait, in order of begin */
+    struct sbt_map of_position;    /* {stream, position} -> place of its request + 1 */
 };
 
 const char *tsm_stage_name(enum tsm_stage stage)
@@ -62,7 +62,7 @@ static const char *parent_of(const struct building *b, const struct sbt_record *
     const struct sbt_schema *schema = NULL;
     uint32_t type;
 
-    if (tsm_nest_parent(b->nest, record, seq, &type))
+    if (tsm_call_nesting_parent(b->nest, record, seq, &type))
         schema = sbt_reader_schema(b->reader, type);
     return schema ? schema->name : NULL;
 }
@@ -147,14 +147,14 @@ static int read_records(struct building *b)
 {
     const struct sbt_record *record;
     struct sbt_cursor *cursor = NULL;
-    int error = tsm_nest_create(&b->nest, b->reader);
+    int error = tsm_call_nesting_create(&b->nest, b->reader);
 
     if (!error)
         error = sbt_cursor_create(&cursor, b->reader, NULL, 0);
     while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) > 0)
         note_record(b, record);
     sbt_cursor_destroy(cursor);
-    tsm_nest_destroy(b->nest);
+    tsm_call_nesting_destroy(b->nest);
     if (!error && (b->out->all.failed || b->asked.failed || b->waits.failed))
         error = tsm_fail(TSM_E_MEMORY, "out of memory for the trace's commands");
     return error;

@@ -99,7 +99,7 @@ struct view {
     struct tsm_symbols *symbols;
     struct tsm_buffer json;         /* --json: the lines of a record */
     struct tsm_kernel_view *kernel; /* --kernel */
-    struct tsm_nest *nest;          /* NULL: nothing is made of anything else */
+    struct tsm_call_nesting *nest;  /* NULL: nothing is made of anything else */
     struct tsm_buffer told;         /* --json --stacks: a bit for each stack that was written */
     uint64_t shown;
     uint64_t record_count; /* of the trace, for progress */
@@ -168,7 +168,7 @@ static void put_parent(struct view *view, const struct sbt_record *record)
     uint64_t seq;
     uint32_t type;
 
-    if (!tsm_nest_parent(view->nest, record, &seq, &type))
+    if (!tsm_call_nesting_parent(view->nest, record, &seq, &type))
         return;
     schema = sbt_reader_schema(view->reader, type);
     tsm_line_text(line, "  < ");
@@ -185,7 +185,7 @@ static void put_parent_json(struct view *view, const struct sbt_record *record)
     uint32_t type;
     char text[64];
 
-    if (!tsm_nest_parent(view->nest, record, &seq, &type) || view->json.size < 2)
+    if (!tsm_call_nesting_parent(view->nest, record, &seq, &type) || view->json.size < 2)
         return;
     schema = sbt_reader_schema(view->reader, type);
     view->json.size -= 2; /* "}\n" */
@@ -287,7 +287,7 @@ static int view_trace(const struct view_values *v, const char *path)
     if (tsm_selection_filter(&filter, view.reader, &v->streams, &v->range) < 0 ||
         (v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
         (v->kernel && tsm_kernel_view_create(&view.kernel, view.reader, v->host, v->json) < 0) ||
-        tsm_nest_create(&view.nest, view.reader) < 0 ||
+        tsm_call_nesting_create(&view.nest, view.reader) < 0 ||
         sbt_cursor_create(&cursor, view.reader, &filter, 1) < 0)
         tsm_complain_error();
     else
@@ -299,7 +299,7 @@ static int view_trace(const struct view_values *v, const char *path)
     sbt_cursor_destroy(cursor);
     tsm_symbols_destroy(view.symbols);
     tsm_kernel_view_destroy(view.kernel);
-    tsm_nest_destroy(view.nest);
+    tsm_call_nesting_destroy(view.nest);
     tsm_record_text_finish(&view.text);
     tsm_buffer_finish(&view.json);
     tsm_buffer_finish(&view.told);

@@ -60,7 +60,7 @@ static const char *maker_of(const struct tsm_difference *d, struct sbt_reader *r
     const struct sbt_schema *schema;
     uint32_t type;
 
-    if (!tsm_nest_find(reader, d->seq, seq, &type))
+    if (!tsm_call_nesting_find(reader, d->seq, seq, &type))
         return NULL;
     schema = sbt_reader_schema(reader, type);
     return schema ? schema->name : NULL;
