@@ -46,7 +46,7 @@ static void start_over(struct tsm_buffer *text)
     free(argv);
 }
 
-void tsm_still_addresses(void)
+void tsm_aslr_disable(void)
 {
     int now = personality(0xffffffff);
     struct tsm_buffer text = {0};

@@ -6,6 +6,6 @@
  * lie is the same each time, and away from most recorded addresses. Returns when that is so, or
  * cannot be had (then a recorded address may be taken, which replay tells). Call it before anything
  * else: the process starts over. */
-void tsm_still_addresses(void);
+void tsm_aslr_disable(void);
 
 #endif

@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The program starts itself again there, with addresses that do not move. */
-void tsm_still_addresses(void) {}
+void tsm_aslr_disable(void) {}
 
 static int trim_all(struct sbt_reader *reader, const struct trim_values *values)
 {

@@ -508,7 +508,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     int status = TSM_EXIT_ERROR;
 
     if (!run.values->dry_run)
-        tsm_still_addresses();
+        tsm_aslr_disable();
     if (words->count == 2 &&
         !tsm_look_take_directory(&((struct replay_values *)values)->look, words->words[0]))
         return tsm_complain("one trace, please; --help says more");

@@ -673,7 +673,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
 
     if (!t.values->output)
         return tsm_complain("no --output; say where the new trace is to be written");
-    tsm_still_addresses();
+    tsm_aslr_disable();
     t.reader = tsm_trace_open(words->words[0]);
     if (!t.reader)
         return TSM_EXIT_ERROR;
