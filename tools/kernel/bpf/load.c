@@ -193,7 +193,7 @@ int tsm_bpf_pin_maps(struct grtrace_bpf *programs)
         if (bpf_obj_pin(bpf_map__fd(map), path))
             return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
     }
-    tsm_bpf_pin_path(path, sizeof(path), TSM_BPF_TELL_PIN, false);
+    tsm_bpf_pin_path(path, sizeof(path), TSM_BPF_METADATA_PIN, false);
     if (bpf_obj_pin(bpf_program__fd(programs->progs.tell_record), path))
         return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
     return 0;

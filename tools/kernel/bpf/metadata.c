@@ -23,7 +23,7 @@ static int tell(const struct grtrace_bpf_told *what)
 {
     struct grtrace_bpf_told told = *what;
     LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &told, .ctx_size_in = sizeof(told));
-    int fd = tsm_bpf_pin_open(TSM_BPF_TELL_PIN, false);
+    int fd = tsm_bpf_pin_open(TSM_BPF_METADATA_PIN, false);
     int error = fd < 0 ? -errno : bpf_prog_test_run_opts(fd, &options);
 
     if (fd >= 0)
@@ -35,7 +35,7 @@ static int tell(const struct grtrace_bpf_told *what)
 
 /* ---- what a session begins and ends with ---- */
 
-int tsm_bpf_tell_text(enum grtrace_metadata_kind kind, const char *text)
+int tsm_bpf_metadata_text(enum grtrace_metadata_kind kind, const char *text)
 {
     struct grtrace_bpf_told told = {.type = GRTRACE_METADATA, .body_size = sizeof(told.body)};
     struct grtrace_metadata *body = (struct grtrace_metadata *)told.body;
@@ -48,7 +48,7 @@ int tsm_bpf_tell_text(enum grtrace_metadata_kind kind, const char *text)
 
 static int tell_setting(const char *text)
 {
-    return tsm_bpf_tell_text(GRTRACE_METADATA_CONFIG, text);
+    return tsm_bpf_metadata_text(GRTRACE_METADATA_CONFIG, text);
 }
 
 static int tell_stream_info(const struct grtrace_config *config, uint64_t start_ns)
@@ -71,16 +71,16 @@ static int tell_stream_info(const struct grtrace_config *config, uint64_t start_
     return tell(&told);
 }
 
-int tsm_bpf_tell_begin(const struct grtrace_config *config, uint64_t start_ns)
+int tsm_bpf_metadata_begin(const struct grtrace_config *config, uint64_t start_ns)
 {
     struct utsname name;
     int error = tell_stream_info(config, start_ns);
 
     uname(&name);
     if (!error)
-        error = tsm_bpf_tell_text(GRTRACE_METADATA_KERNEL, name.release);
+        error = tsm_bpf_metadata_text(GRTRACE_METADATA_KERNEL, name.release);
     if (!error)
-        error = tsm_bpf_tell_text(GRTRACE_METADATA_MODULE, GRTRACE_BPF_VERSION);
+        error = tsm_bpf_metadata_text(GRTRACE_METADATA_MODULE, GRTRACE_BPF_VERSION);
     return error ? error : tsm_bpf_config_changes(config, tell_setting);
 }
 
@@ -114,7 +114,7 @@ static bool take(struct grtrace_bpf_told *told, const char *word, const char *va
     return false;
 }
 
-int tsm_bpf_tell_emit(const char *text)
+int tsm_bpf_metadata_emit(const char *text)
 {
     struct grtrace_bpf_told told = {.flags = GRTRACE_FLAG_INJECTED, .count = 1};
     char *copy = strdup(text), *rest = copy, *word, *value;

@@ -30,7 +30,7 @@
 
 static void tell_probe(const char *point)
 {
-    tsm_bpf_tell_text(GRTRACE_METADATA_PROBE, point);
+    tsm_bpf_metadata_text(GRTRACE_METADATA_PROBE, point);
 }
 
 static bool running(void)
@@ -66,7 +66,7 @@ static int begin(const struct grtrace_config *config, struct grtrace_bpf *progra
     state->start_ns = tsm_monotonic_ns();
     state->leaves_out = (uint64_t)grtrace_config_leaves_out(config);
     state->running = GRTRACE_BPF_RUNNING;
-    return tsm_bpf_tell_begin(config, state->start_ns);
+    return tsm_bpf_metadata_begin(config, state->start_ns);
 }
 
 /* One at least has to be. */
@@ -139,7 +139,7 @@ static int stop(void)
     state->missed = tsm_bpf_missed();
     for (size_t i = 0; i < tsm_bpf_probe_count; i++)
         tsm_bpf_pin_remove(tsm_bpf_probes[i].program, true);
-    tsm_bpf_tell_text(GRTRACE_METADATA_STOP, "");
+    tsm_bpf_metadata_text(GRTRACE_METADATA_STOP, "");
     state->running = GRTRACE_BPF_STOPPED;
     return 0;
 }
@@ -204,7 +204,7 @@ static int write_file(const char *file, const char *text)
     if (strcmp(file, "control") == 0 && strcmp(text, "stop") == 0)
         return stop();
     if (strcmp(file, "emit") == 0)
-        return tsm_bpf_tell_emit(text);
+        return tsm_bpf_metadata_emit(text);
     return tsm_fail(TSM_E_ARGUMENT, "eBPF refuses '%s' for %s", text, file);
 }
 
