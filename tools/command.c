@@ -56,34 +56,34 @@ static const char *invocation(const struct tsm_command *command, char *out, size
     return out;
 }
 
-static void page_synopsis(struct tsm_page *page, const struct tsm_command *command)
+static void page_synopsis(struct tsm_help_page *page, const struct tsm_command *command)
 {
     char name[64], line[256];
     const char *form = command->synopsis;
 
     invocation(command, name, sizeof(name));
-    tsm_page_heading(page, page->roff ? "Synopsis" : "Usage");
+    tsm_help_page_heading(page, page->roff ? "Synopsis" : "Usage");
     while (*form) {
         size_t size = strcspn(form, "\n");
         tsm_format(line, sizeof(line), "%s %.*s", command->alias ? command->alias : name, (int)size,
                    form);
-        tsm_page_verbatim(page, line);
+        tsm_help_page_verbatim(page, line);
         form += size + (form[size] == '\n');
     }
 }
 
-static void page_options(struct tsm_page *page, const struct tsm_option *o)
+static void page_options(struct tsm_help_page *page, const struct tsm_option *o)
 {
     char title[128];
 
     for (; o && o->name; o++) {
         tsm_option_title(title, sizeof(title), o);
-        tsm_page_item(page, title, o->help);
+        tsm_help_page_item(page, title, o->help);
     }
 }
 
 /* Lines of "term|text". */
-static void page_items(struct tsm_page *page, const char *lines)
+static void page_items(struct tsm_help_page *page, const char *lines)
 {
     char term[64], text[512];
 
@@ -91,38 +91,38 @@ static void page_items(struct tsm_page *page, const char *lines)
         size_t size = strcspn(lines, "\n"), term_size = strcspn(lines, "|");
         tsm_format(term, sizeof(term), "%.*s", (int)term_size, lines);
         tsm_format(text, sizeof(text), "%.*s", (int)(size - term_size - 1), lines + term_size + 1);
-        tsm_page_item(page, term, text);
+        tsm_help_page_item(page, term, text);
         lines += size + (lines[size] == '\n');
     }
 }
 
-void tsm_command_page(struct tsm_page *page, const struct tsm_command *command)
+void tsm_command_page(struct tsm_help_page *page, const struct tsm_command *command)
 {
     struct tsm_option options[TSM_OPTION_COUNT_MAX + 1];
     char name[64];
 
     tsm_format(name, sizeof(name), "tracesmith-%s", command->name);
-    tsm_page_title(page, command->alias ? command->alias : name, command->summary);
+    tsm_help_page_title(page, command->alias ? command->alias : name, command->summary);
     page_synopsis(page, command);
     if (page->roff)
-        tsm_page_heading(page, "Description");
+        tsm_help_page_heading(page, "Description");
     else
-        tsm_page_verbatim(page, "\n");
-    tsm_page_text(page, command->description);
-    tsm_page_heading(page, "Options");
+        tsm_help_page_verbatim(page, "\n");
+    tsm_help_page_text(page, command->description);
+    tsm_help_page_heading(page, "Options");
     tsm_command_options(options, command);
     page_options(page, options);
     page_options(page, tsm_common_options);
     if (command->more_help)
         command->more_help(page);
-    tsm_page_heading(page, "Examples");
-    tsm_page_verbatim(page, command->examples);
-    tsm_page_heading(page, "Exit status");
+    tsm_help_page_heading(page, "Examples");
+    tsm_help_page_verbatim(page, command->examples);
+    tsm_help_page_heading(page, "Exit status");
     page_items(page, command->exit_status);
     if (command->alias) {
-        tsm_page_heading(page, "Other name");
+        tsm_help_page_heading(page, "Other name");
         tsm_format(name, sizeof(name), "tracesmith %s", command->name);
-        tsm_page_verbatim(page, name);
+        tsm_help_page_verbatim(page, name);
     }
 }
 
@@ -150,7 +150,7 @@ static int check_words(const struct tsm_command *command, const struct tsm_words
 static int show_help(const struct tsm_command *command)
 {
     unsigned width = tsm_terminal_width();
-    struct tsm_page page = {.out = stdout, .width = width >= 60 && width < 100 ? width : 80};
+    struct tsm_help_page page = {.out = stdout, .width = width >= 60 && width < 100 ? width : 80};
 
     tsm_command_page(&page, command);
     return TSM_EXIT_OK;

@@ -32,7 +32,7 @@ struct tsm_command {
      * `max`, and return how many. Optional. */
     size_t (*more_options)(struct tsm_option *out, size_t max);
     /* Further sections of the page. Optional. */
-    void (*more_help)(struct tsm_page *page);
+    void (*more_help)(struct tsm_help_page *page);
 
     /* Returns the exit status. `values` is zeroed, then filled by the options. */
     int (*run)(const struct tsm_command *command, void *values, const struct tsm_words *words);
@@ -67,7 +67,7 @@ extern const struct tsm_option tsm_common_options[];
 int tsm_command_run(const struct tsm_command *command, int argc, char **argv);
 
 /* The command's help as a page, for --help and the man page. */
-void tsm_command_page(struct tsm_page *page, const struct tsm_command *command);
+void tsm_command_page(struct tsm_help_page *page, const struct tsm_command *command);
 
 /* Shell completion for all commands and aliases, to stdout. */
 void tsm_complete_bash(void);

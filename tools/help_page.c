@@ -17,7 +17,8 @@ static void spaces(FILE *out, unsigned count)
 
 /* Words from `text` in lines of at most `width`, each indented; the first one begins at `column`.
  * Stops at an empty line and returns what follows it. */
-static const char *wrap(struct tsm_page *page, const char *text, unsigned indent, unsigned column)
+static const char *wrap(struct tsm_help_page *page, const char *text, unsigned indent,
+                        unsigned column)
 {
     bool first = true;
 
@@ -61,7 +62,7 @@ static void roff_text(FILE *out, const char *text, size_t size)
     }
 }
 
-void tsm_page_title(struct tsm_page *page, const char *name, const char *summary)
+void tsm_help_page_title(struct tsm_help_page *page, const char *name, const char *summary)
 {
     if (!page->roff)
         return;
@@ -76,7 +77,7 @@ void tsm_page_title(struct tsm_page *page, const char *name, const char *summary
     putc('\n', page->out);
 }
 
-void tsm_page_heading(struct tsm_page *page, const char *text)
+void tsm_help_page_heading(struct tsm_help_page *page, const char *text)
 {
     if (!page->roff) {
         fprintf(page->out, page->begun ? "\n%s:\n" : "%s:\n", text);
@@ -89,7 +90,7 @@ void tsm_page_heading(struct tsm_page *page, const char *text)
     putc('\n', page->out);
 }
 
-void tsm_page_text(struct tsm_page *page, const char *text)
+void tsm_help_page_text(struct tsm_help_page *page, const char *text)
 {
     bool first = true;
 
@@ -110,7 +111,7 @@ void tsm_page_text(struct tsm_page *page, const char *text)
     }
 }
 
-void tsm_page_item(struct tsm_page *page, const char *term, const char *text)
+void tsm_help_page_item(struct tsm_help_page *page, const char *term, const char *text)
 {
     unsigned column = INDENT + (unsigned)strlen(term);
 
@@ -132,7 +133,7 @@ void tsm_page_item(struct tsm_page *page, const char *term, const char *text)
     wrap(page, text, TERM_WIDTH, TERM_WIDTH);
 }
 
-void tsm_page_verbatim(struct tsm_page *page, const char *text)
+void tsm_help_page_verbatim(struct tsm_help_page *page, const char *text)
 {
     if (page->roff)
         fputs(".nf\n", page->out);

@@ -9,25 +9,25 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-struct tsm_page {
+struct tsm_help_page {
     FILE *out;
     bool roff;
     unsigned width; /* of plain text, in columns */
     bool begun;     /* the page's own */
 };
 
-void tsm_page_heading(struct tsm_page *page, const char *text);
+void tsm_help_page_heading(struct tsm_help_page *page, const char *text);
 
 /* Paragraphs separated by empty lines; other line ends are spaces. */
-void tsm_page_text(struct tsm_page *page, const char *text);
+void tsm_help_page_text(struct tsm_help_page *page, const char *text);
 
 /* A term and what it means. */
-void tsm_page_item(struct tsm_page *page, const char *term, const char *text);
+void tsm_help_page_item(struct tsm_help_page *page, const char *term, const char *text);
 
 /* Lines as they are. */
-void tsm_page_verbatim(struct tsm_page *page, const char *text);
+void tsm_help_page_verbatim(struct tsm_help_page *page, const char *text);
 
 /* roff's first lines: name, section 1, date left out so that builds are reproducible. */
-void tsm_page_title(struct tsm_page *page, const char *name, const char *summary);
+void tsm_help_page_title(struct tsm_help_page *page, const char *name, const char *summary);
 
 #endif

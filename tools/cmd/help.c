@@ -37,30 +37,30 @@ static const char first_steps[] = "tracesmith doctor            what works on th
                                   "tsview trace.sbt             what the program sent\n"
                                   "tsreplay trace.sbt           does the GPU compute the same?\n";
 
-static void page_overview(struct tsm_page *page)
+static void page_overview(struct tsm_help_page *page)
 {
     char term[64];
 
-    tsm_page_title(page, "tracesmith", "record and replay what programs send to the GPU");
-    tsm_page_heading(page, page->roff ? "Synopsis" : "Usage");
-    tsm_page_verbatim(page, "tracesmith COMMAND [OPTION]... [ARGUMENT]...");
+    tsm_help_page_title(page, "tracesmith", "record and replay what programs send to the GPU");
+    tsm_help_page_heading(page, page->roff ? "Synopsis" : "Usage");
+    tsm_help_page_verbatim(page, "tracesmith COMMAND [OPTION]... [ARGUMENT]...");
     if (page->roff)
-        tsm_page_heading(page, "Description");
+        tsm_help_page_heading(page, "Description");
     else
-        tsm_page_verbatim(page, "\n");
-    tsm_page_text(page, overview);
-    tsm_page_heading(page, "Commands");
+        tsm_help_page_verbatim(page, "\n");
+    tsm_help_page_text(page, overview);
+    tsm_help_page_heading(page, "Commands");
     for (size_t i = 0; tsm_commands[i]; i++) {
         const struct tsm_command *c = tsm_commands[i];
         bool other = c->alias && strcmp(c->alias, c->name) != 0;
         tsm_format(term, sizeof(term), other ? "%s, %s" : "%s", c->name, c->alias);
-        tsm_page_item(page, term, c->summary);
+        tsm_help_page_item(page, term, c->summary);
     }
-    tsm_page_heading(page, "First steps");
-    tsm_page_verbatim(page, first_steps);
-    tsm_page_heading(page, "More");
-    tsm_page_text(page, "'tracesmith help COMMAND' or 'tracesmith COMMAND --help' says what a "
-                        "command does, with its options and examples.");
+    tsm_help_page_heading(page, "First steps");
+    tsm_help_page_verbatim(page, first_steps);
+    tsm_help_page_heading(page, "More");
+    tsm_help_page_text(page, "'tracesmith help COMMAND' or 'tracesmith COMMAND --help' says what a "
+                             "command does, with its options and examples.");
 }
 
 static void list(void)
@@ -92,7 +92,7 @@ static void list_json(void)
 static int run(const struct tsm_command *self, void *values, const struct tsm_words *words)
 {
     const struct help_values *v = values;
-    struct tsm_page page = {.out = stdout, .roff = v->man, .width = 80};
+    struct tsm_help_page page = {.out = stdout, .roff = v->man, .width = 80};
 
     if (v->list) {
         if (v->json)

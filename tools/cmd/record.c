@@ -113,10 +113,10 @@ static size_t setting_options(struct tsm_option *out, size_t max)
     return used;
 }
 
-static void help_settings(struct tsm_page *page)
+static void help_settings(struct tsm_help_page *page)
 {
-    tsm_page_heading(page, "Environment");
-    tsm_page_text(
+    tsm_help_page_heading(page, "Environment");
+    tsm_help_page_text(
         page, "Where an option's text ends in a variable's name, the variable does the same; an "
               "option wins over it. With variables alone, programs that tsrecord does not start "
               "are recorded: LD_PRELOAD=libts_capture.so TS_OUTPUT=x.sbt ./app. TS_CAPTURE=0 "
