@@ -545,7 +545,7 @@ void tsm_session_stop(const char *reason);
 const struct tsm_settings *tsm_session_settings(void);
 
 /* Has the session of this call recorded one of an API other than `api`? */
-bool tsm_call_beside_other(const struct tsm_call *call, enum sbt_api api);
+bool tsm_call_other_api_in_use(const struct tsm_call *call, enum sbt_api api);
 
 /* Sources of this build, NULL-terminated (interpose/sources.c). */
 extern const struct tsm_source *const tsm_sources[];

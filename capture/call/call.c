@@ -526,7 +526,7 @@ void *tsm_call_scratch(struct tsm_call *call, size_t size)
     return tsm_scratch_take(call->lane, size);
 }
 
-bool tsm_call_beside_other(const struct tsm_call *call, enum sbt_api api)
+bool tsm_call_other_api_in_use(const struct tsm_call *call, enum sbt_api api)
 {
     return __atomic_load_n(&call->lane->session->apis_used, __ATOMIC_RELAXED) & ~(1u << api);
 }

@@ -48,7 +48,7 @@ bool drm_begin(struct tsm_call *call, uint32_t record)
         atomic_store_explicit(&known_mode, mode, memory_order_relaxed);
     }
     if (mode > TSM_DRM_ALL ||
-        (mode == 1 + TSM_DRM_AUTO && !tsm_call_beside_other(call, SBT_API_DRM)))
+        (mode == 1 + TSM_DRM_AUTO && !tsm_call_other_api_in_use(call, SBT_API_DRM)))
         return true;
     tsm_call_drop(call);
     atomic_fetch_add_explicit(&unrecorded, 1, memory_order_relaxed);
