@@ -89,7 +89,7 @@ static void finish(void)
             write_stack(stacks[k]);
         fprintf(file, "end\n");
         if (fclose(file) != 0)
-            emu_report("TS_EMU_PROFILE=%s: %s", emu_settings.profile, strerror(errno));
+            emu_warn("TS_EMU_PROFILE=%s: %s", emu_settings.profile, strerror(errno));
         file = NULL;
         is_broken = true; /* too late for more */
     }
@@ -109,7 +109,7 @@ static bool open_file(void)
     file = fd < 0 ? NULL : fdopen(fd, "w");
     is_broken = !file;
     if (!file) {
-        emu_report("TS_EMU_PROFILE=%s: %s", emu_settings.profile, why ? why : "out of memory");
+        emu_warn("TS_EMU_PROFILE=%s: %s", emu_settings.profile, why ? why : "out of memory");
         return false;
     }
     owner = getpid();

@@ -28,10 +28,10 @@ static void give_first(void)
         return;
     f->is_held = false;
     held_size -= f->memory.size;
-    emu_place_give(f->memory.address);
+    emu_va_allocator_give(f->memory.address);
 }
 
-void emu_freed_add(const struct emu_memory *memory, bool is_placed_by_us)
+void emu_quarantine_add(const struct emu_memory *memory, bool is_placed_by_us)
 {
     uint32_t stack = memory->free_stack ? memory->free_stack : emu_stack_take();
     bool is_held =
@@ -46,13 +46,13 @@ void emu_freed_add(const struct emu_memory *memory, bool is_placed_by_us)
     if (is_held)
         held_size += memory->size;
     else if (is_placed_by_us)
-        emu_place_give(memory->address);
+        emu_va_allocator_give(memory->address);
     while (held_size > HELD_MAX)
         give_first();
     pthread_mutex_unlock(&lock);
 }
 
-bool emu_freed_release(void)
+bool emu_quarantine_release(void)
 {
     pthread_mutex_lock(&lock);
     bool any = held_size != 0;
@@ -62,7 +62,7 @@ bool emu_freed_release(void)
     return any;
 }
 
-void emu_freed_near(struct emu_near *near, uint64_t address)
+void emu_quarantine_near(struct emu_near *near, uint64_t address)
 {
     pthread_mutex_lock(&lock);
     uint64_t kept = added < FREED_COUNT ? added : FREED_COUNT;

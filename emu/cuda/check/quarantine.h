@@ -6,19 +6,19 @@
  *
  * Threads: any.
  */
-#ifndef EMU_FREED_H
-#define EMU_FREED_H
+#ifndef EMU_CUDA_CHECK_QUARANTINE_H
+#define EMU_CUDA_CHECK_QUARANTINE_H
 
 #include "emu/cuda/memory/memory.h"
 
 /* Called when the allocation is out of the register. Gives its place back, now or later. */
-void emu_freed_add(const struct emu_memory *memory, bool is_placed_by_us);
+void emu_quarantine_add(const struct emu_memory *memory, bool is_placed_by_us);
 
 /* Improve *near, if a freed allocation is nearer than what is there. near->distance UINT64_MAX:
  * nothing is there yet. */
-void emu_freed_near(struct emu_near *near, uint64_t address);
+void emu_quarantine_near(struct emu_near *near, uint64_t address);
 
 /* Give back what is held, because memory or address space is short. False: nothing was held. */
-bool emu_freed_release(void);
+bool emu_quarantine_release(void);
 
 #endif

@@ -47,7 +47,7 @@ static const char *access_name(enum ptx_access access)
     return names[access];
 }
 
-static void say_place(struct tsm_buffer *b, const struct emu_finding *f,
+static void say_place(struct tsm_buffer *b, const struct emu_report *f,
                       const struct ptx_place *place, const char *title)
 {
     char text[TEXT_MAX], file[TEXT_MAX];
@@ -80,7 +80,7 @@ static void say_stack(struct tsm_buffer *b, const char *title, uint32_t stack)
     }
 }
 
-static void say_near(struct tsm_buffer *b, const struct emu_finding *f)
+static void say_near(struct tsm_buffer *b, const struct emu_report *f)
 {
     char text[TEXT_MAX];
 
@@ -90,7 +90,7 @@ static void say_near(struct tsm_buffer *b, const struct emu_finding *f)
     say_stack(b, "freed by", f->near->memory.free_stack);
 }
 
-static void say_standing(struct tsm_buffer *b, const struct emu_finding *f)
+static void say_standing(struct tsm_buffer *b, const struct emu_report *f)
 {
     char text[TEXT_MAX];
 
@@ -102,7 +102,7 @@ static void say_standing(struct tsm_buffer *b, const struct emu_finding *f)
     }
 }
 
-static void write_text(const struct emu_finding *f)
+static void write_text(const struct emu_report *f)
 {
     struct tsm_buffer b = {0};
 
@@ -130,7 +130,7 @@ static void write_text(const struct emu_finding *f)
 
 /* ---- for programs ---- */
 
-static void json_place(struct tsm_buffer *b, const struct emu_finding *f, const char *name,
+static void json_place(struct tsm_buffer *b, const struct emu_report *f, const char *name,
                        const struct ptx_place *place)
 {
     char text[TEXT_MAX];
@@ -201,7 +201,7 @@ static void json_standing(struct tsm_buffer *b, const struct ptx_fault *fault)
     emu_json_close(b, ']');
 }
 
-static void json_access(struct tsm_buffer *b, const struct emu_finding *f)
+static void json_access(struct tsm_buffer *b, const struct emu_report *f)
 {
     emu_json_open(b, "access", '{');
     emu_json_text(b, "kind", access_name(f->access));
@@ -211,7 +211,7 @@ static void json_access(struct tsm_buffer *b, const struct emu_finding *f)
     emu_json_close(b, '}');
 }
 
-static void json_finding(struct tsm_buffer *b, const struct emu_finding *f)
+static void json_finding(struct tsm_buffer *b, const struct emu_report *f)
 {
     emu_json_open(b, NULL, '{');
     emu_json_text(b, "schema", "tsemu-report/1");
@@ -239,7 +239,7 @@ static void json_finding(struct tsm_buffer *b, const struct emu_finding *f)
     tsm_buffer_add_u8(b, '\n');
 }
 
-static void write_json(const struct emu_finding *f)
+static void write_json(const struct emu_report *f)
 {
     struct tsm_buffer b = {0};
     const char *why;
@@ -247,14 +247,14 @@ static void write_json(const struct emu_finding *f)
 
     json_finding(&b, f);
     if (fd < 0 || b.failed || write(fd, b.data, b.size) != (ssize_t)b.size)
-        emu_report("cannot write to TS_EMU_REPORT=%s: %s", emu_settings.report,
-                   why ? why : tsm_errno_text(errno));
+        emu_warn("cannot write to TS_EMU_REPORT=%s: %s", emu_settings.report,
+                 why ? why : tsm_errno_text(errno));
     if (fd >= 0)
         close(fd);
     tsm_buffer_finish(&b);
 }
 
-void emu_finding_write(const struct emu_finding *finding)
+void emu_report_write(const struct emu_report *finding)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -291,23 +291,23 @@ static CUresult fault_result(const struct ptx_fault *fault)
     }
 }
 
-CUresult emu_finding_fault(const struct ptx_fault *fault, const struct ptx_module *module,
-                           const char *kernel, uint32_t launch_stack)
+CUresult emu_report_fault(const struct ptx_fault *fault, const struct ptx_module *module,
+                          const char *kernel, uint32_t launch_stack)
 {
     char message[TEXT_MAX];
     struct emu_near near;
-    struct emu_finding f = {.check = "fault",
-                            .error = fault_result(fault),
-                            .message = message,
-                            .module = module,
-                            .kernel = kernel,
-                            .place = fault->place.depth ? &fault->place : NULL,
-                            .access = fault->access,
-                            .space = fault->space,
-                            .address = fault->address,
-                            .size = fault->size,
-                            .fault = fault,
-                            .launch_stack = launch_stack};
+    struct emu_report f = {.check = "fault",
+                           .error = fault_result(fault),
+                           .message = message,
+                           .module = module,
+                           .kernel = kernel,
+                           .place = fault->place.depth ? &fault->place : NULL,
+                           .access = fault->access,
+                           .space = fault->space,
+                           .address = fault->address,
+                           .size = fault->size,
+                           .fault = fault,
+                           .launch_stack = launch_stack};
     bool is_memory = fault->access != PTX_ACCESS_NONE;
 
     if (is_memory && f.space[0] == 'g' && emu_memory_near(&near, fault->address))
@@ -320,28 +320,28 @@ CUresult emu_finding_fault(const struct ptx_fault *fault, const struct ptx_modul
     if (fault->kind == PTX_FAULT_NO_MEMORY)
         tsm_format(message, sizeof(message), "%s (%d): no host memory for kernel %s",
                    error_name(f.error), (int)f.error, kernel);
-    emu_finding_write(&f);
+    emu_report_write(&f);
     return f.error;
 }
 
-void emu_finding_leak(const struct emu_memory *memory)
+void emu_report_leak(const struct emu_memory *memory)
 {
     char message[TEXT_MAX];
     struct emu_near near = {.memory = *memory};
-    struct emu_finding f = {.check = "leak", .message = message, .near = &near};
+    struct emu_report f = {.check = "leak", .message = message, .near = &near};
 
     f.address = memory->address;
     tsm_format(message, sizeof(message),
                "leak: %llu bytes of %s at 0x%llx were not freed before their context went",
                (unsigned long long)memory->size, emu_memory_kind_name(memory->kind),
                (unsigned long long)memory->address);
-    emu_finding_write(&f);
+    emu_report_write(&f);
 }
 
-void emu_finding_memory(size_t wanted, size_t used)
+void emu_report_memory(size_t wanted, size_t used)
 {
     char message[TEXT_MAX];
-    struct emu_finding f = {
+    struct emu_report f = {
         .check = "memory", .error = CUDA_ERROR_OUT_OF_MEMORY, .message = message};
 
     if (!emu_settings.checks)
@@ -351,5 +351,5 @@ void emu_finding_memory(size_t wanted, size_t used)
         "CUDA_ERROR_OUT_OF_MEMORY (2): %zu bytes were asked for, %zu of the device's %zu are in "
         "use (TS_EMU_MEMORY)",
         wanted, used, emu_settings.memory_size);
-    emu_finding_write(&f);
+    emu_report_write(&f);
 }

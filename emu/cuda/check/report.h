@@ -5,14 +5,14 @@
  *
  * Threads: any; a finding is written in one piece.
  */
-#ifndef EMU_FINDING_H
-#define EMU_FINDING_H
+#ifndef EMU_CUDA_CHECK_REPORT_H
+#define EMU_CUDA_CHECK_REPORT_H
 
 #include "emu/cuda/memory/memory.h"
 #include "emu/ptx/ptx.h"
 
 /* Fields that do not apply are 0 or NULL. */
-struct emu_finding {
+struct emu_report {
     const char *check;   /* "fault", "uninit", "race", "blocks", "leak", "memory" */
     CUresult error;      /* what the context is left with */
     const char *message; /* one line */
@@ -31,16 +31,16 @@ struct emu_finding {
     uint32_t launch_stack;
 };
 
-void emu_finding_write(const struct emu_finding *finding);
+void emu_report_write(const struct emu_report *finding);
 
 /* The launch of `kernel` ended with a fault. Returns the result that the context keeps. */
-CUresult emu_finding_fault(const struct ptx_fault *fault, const struct ptx_module *module,
-                           const char *kernel, uint32_t launch_stack);
+CUresult emu_report_fault(const struct ptx_fault *fault, const struct ptx_module *module,
+                          const char *kernel, uint32_t launch_stack);
 
 /* Memory that the context did not free, TS_EMU_CHECK=leak. */
-void emu_finding_leak(const struct emu_memory *memory);
+void emu_report_leak(const struct emu_memory *memory);
 
 /* An allocation that the device has no room for; told only when something is looked for. */
-void emu_finding_memory(size_t wanted, size_t used);
+void emu_report_memory(size_t wanted, size_t used);
 
 #endif

@@ -89,18 +89,18 @@ static void found(void *user, const struct ptx_finding *finding)
     char message[TEXT_MAX];
     char variable[TEXT_MAX];
     struct emu_near near;
-    struct emu_finding f = {.check = finding->check == PTX_CHECK_UNINIT ? "uninit"
-                                     : finding->check == PTX_CHECK_RACE ? "race"
-                                                                        : "blocks",
-                            .message = message,
-                            .module = w->module,
-                            .kernel = w->kernel,
-                            .place = &finding->place,
-                            .access = finding->access,
-                            .space = finding->space,
-                            .address = finding->address,
-                            .size = finding->size,
-                            .launch_stack = w->stack};
+    struct emu_report f = {.check = finding->check == PTX_CHECK_UNINIT ? "uninit"
+                                    : finding->check == PTX_CHECK_RACE ? "race"
+                                                                       : "blocks",
+                           .message = message,
+                           .module = w->module,
+                           .kernel = w->kernel,
+                           .place = &finding->place,
+                           .access = finding->access,
+                           .space = finding->space,
+                           .address = finding->address,
+                           .size = finding->size,
+                           .launch_stack = w->stack};
 
     if (!is_new(w, finding))
         return;
@@ -114,7 +114,7 @@ static void found(void *user, const struct ptx_finding *finding)
     if (ptx_module_variable_at(w->module, finding->space, finding->address, variable,
                                sizeof(variable)))
         f.variable = variable;
-    emu_finding_write(&f);
+    emu_report_write(&f);
 }
 
 /* ---- launches ---- */

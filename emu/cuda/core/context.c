@@ -109,7 +109,7 @@ static void context_finish(CUcontext context)
     emu_context_destroy_modules(context);
     /* After an error nothing can be freed. */
     if (emu_settings.checks & EMU_CHECK_LEAK && !emu_context_error(context))
-        emu_context_each_leak(context, emu_finding_leak);
+        emu_context_each_leak(context, emu_report_leak);
     emu_context_forget_blocks(context);
     emu_context_free_memory(context);
 }

@@ -91,7 +91,7 @@ void emu_callback_begin(void);
 void emu_callback_end(void);
 
 /* One line on stderr for the person who debugs the program: "tracesmith emu: ...". */
-void emu_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void emu_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A number that tells objects apart: 1, 2, ... over the life of the process. */
 unsigned long long emu_next_id(void);

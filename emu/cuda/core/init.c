@@ -59,7 +59,7 @@ static unsigned long long number_setting(const char *name, unsigned long long ot
         errno = EINVAL;
     if (!errno && value <= max)
         return value;
-    emu_report("%s=%s is not a number up to %llu; using %llu", name, text, max, otherwise);
+    emu_warn("%s=%s is not a number up to %llu; using %llu", name, text, max, otherwise);
     return otherwise;
 }
 
@@ -77,7 +77,7 @@ static unsigned capability_setting(void)
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (!*end && value == known[i])
             return value;
-    emu_report("TS_EMU_CC=%s is not a compute capability from 7.0 on; using 7.5", text);
+    emu_warn("TS_EMU_CC=%s is not a compute capability from 7.0 on; using 7.5", text);
     return 75;
 }
 
@@ -95,13 +95,13 @@ static void read_schedule(struct emu_settings *s)
     else if (strncmp(text, "random", 6) == 0 && (!text[6] || text[6] == ':'))
         s->schedule = PTX_SCHEDULE_RANDOM;
     else
-        emu_report("TS_EMU_SCHEDULE=%s is not fifo, reverse or random:SEED; using fifo", text);
+        emu_warn("TS_EMU_SCHEDULE=%s is not fifo, reverse or random:SEED; using fifo", text);
     if (s->schedule == PTX_SCHEDULE_RANDOM && text[6])
         s->seed = strtoull(text + 7, NULL, 0);
     if (mode && *mode) {
         s->is_serial = strcmp(mode, "serial") == 0;
         if (!s->is_serial && strcmp(mode, "concurrent") != 0)
-            emu_report("TS_EMU_STREAMS=%s is not concurrent or serial; using concurrent", mode);
+            emu_warn("TS_EMU_STREAMS=%s is not concurrent or serial; using concurrent", mode);
     }
 }
 
@@ -123,8 +123,8 @@ static void read_one_check(struct emu_settings *s, const char *word, size_t size
             s->checks = checks[i].bits ? s->checks | checks[i].bits : 0;
             return;
         }
-    emu_report("TS_EMU_CHECK: %.*s is not bounds, uninit, race, blocks, leak, all or none",
-               (int)size, word);
+    emu_warn("TS_EMU_CHECK: %.*s is not bounds, uninit, race, blocks, leak, all or none", (int)size,
+             word);
 }
 
 static void read_checks(struct emu_settings *s)
@@ -160,7 +160,7 @@ static void read_timeout(struct emu_settings *s)
     double seconds = text && *text ? strtod(text, &end) : 0;
 
     if (end && (*end || !(seconds >= 0) || seconds > 1e9)) {
-        emu_report("TS_EMU_TIMEOUT=%s is not a number of seconds; there is no limit", text);
+        emu_warn("TS_EMU_TIMEOUT=%s is not a number of seconds; there is no limit", text);
         seconds = 0;
     }
     s->timeout_ns = (uint64_t)(seconds * 1e9);
@@ -177,7 +177,7 @@ static void read_drop(struct emu_settings *s)
     percent = strtoull(text, &end, 10);
     s->drop_seed = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
     if (*end || percent > 99) {
-        emu_report("TS_EMU_DROP=%s is not PERCENT:SEED; no store is lost", text);
+        emu_warn("TS_EMU_DROP=%s is not PERCENT:SEED; no store is lost", text);
         return;
     }
     s->drop = (uint32_t)((percent << 32) / 100);
@@ -275,7 +275,7 @@ void emu_callback_end(void)
     callback_depth--;
 }
 
-void emu_report(const char *format, ...)
+void emu_warn(const char *format, ...)
 {
     char text[1024] = "tracesmith emu: ";
     size_t size = strlen(text);
@@ -314,7 +314,8 @@ CUresult cuInit(unsigned int Flags)
         read_settings(&emu_settings);
         if (emu_settings.device_count == 0)
             result = CUDA_ERROR_NO_DEVICE;
-        else if (!emu_place_init() || pthread_atfork(NULL, NULL, after_fork) || atexit(at_exit))
+        else if (!emu_va_allocator_init() || pthread_atfork(NULL, NULL, after_fork) ||
+                 atexit(at_exit))
             result = CUDA_ERROR_OUT_OF_MEMORY;
         else
             atomic_store(&state, STATE_READY);

@@ -45,7 +45,7 @@ static CUresult run(struct emu_command *command)
     struct copy *copy = (struct copy *)(void *)command->payload;
 
     if (!is_there(&copy->to, copy->box) || !is_there(&copy->from, copy->box)) {
-        emu_report("a copy meets memory that was freed after the copy was sent");
+        emu_warn("a copy meets memory that was freed after the copy was sent");
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     copy_box(&copy->to, &copy->from, copy->box);

@@ -93,7 +93,7 @@ static void release(const struct emu_memory *memory)
         emu_share_withdraw(memory->shared);
     if (memory->kind == EMU_MEMORY_IMPORTED)
         emu_share_release(memory);
-    emu_freed_add(memory, is_placed_by_us(memory->kind));
+    emu_quarantine_add(memory, is_placed_by_us(memory->kind));
 }
 
 bool emu_memory_charge(CUdevice device, size_t size)
@@ -148,12 +148,12 @@ CUresult emu_memory_allocate(uint64_t *address_out, enum emu_window window, size
 
     memory.size = size;
     if (is_on_device(memory.kind) && !emu_memory_charge(memory.device, size)) {
-        emu_finding_memory(size, emu_memory_used(memory.device));
+        emu_report_memory(size, emu_memory_used(memory.device));
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    memory.address = emu_place_take(window, size, emu_settings.fill);
-    if (!memory.address && emu_freed_release())
-        memory.address = emu_place_take(window, size, emu_settings.fill);
+    memory.address = emu_va_allocator_take(window, size, emu_settings.fill);
+    if (!memory.address && emu_quarantine_release())
+        memory.address = emu_va_allocator_take(window, size, emu_settings.fill);
     if (memory.address)
         result = emu_memory_add(&memory);
     if (!result)
@@ -317,7 +317,7 @@ bool emu_memory_near(struct emu_near *out, uint64_t address)
     if (at > 0)
         consider(out, at - 1, address);
     pthread_rwlock_unlock(&lock);
-    emu_freed_near(out, address);
+    emu_quarantine_near(out, address);
     if (out->distance == UINT64_MAX)
         return false;
     emu_near_measure(out, address);

@@ -37,7 +37,7 @@ static CUresult run(struct emu_command *command)
     size_t row = fill->width * fill->element_size;
 
     if (!emu_memory_covers(fill->address, (fill->height - 1) * fill->pitch + row)) {
-        emu_report("a fill meets memory that was freed after the fill was sent");
+        emu_warn("a fill meets memory that was freed after the fill was sent");
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     for (size_t y = 0; y < fill->height; y++) {

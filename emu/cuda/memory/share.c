@@ -138,11 +138,11 @@ static CUresult share(struct emu_memory *memory)
     CUresult result = emu_pause();
 
     if (result) {
-        emu_report("memory at 0x%llx cannot be shared: something on the device writes for too long",
-                   (unsigned long long)memory->address);
+        emu_warn("memory at 0x%llx cannot be shared: something on the device writes for too long",
+                 (unsigned long long)memory->address);
         return result;
     }
-    if (!emu_place_share(memory->address, memory->size))
+    if (!emu_va_allocator_share(memory->address, memory->size))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     emu_resume();
     if (!result && !(memory->shared = take_slot(memory->id)))
@@ -200,14 +200,14 @@ static CUresult map(struct import *out, int file, uint64_t offset, uint64_t size
 {
     uint64_t start = offset & ~(EMU_PAGE - 1);
     uint64_t end = (offset + size + EMU_PAGE - 1) & ~(EMU_PAGE - 1);
-    uint64_t address = end > start ? emu_place_reserve(0, room_for(end - start), 0) : 0;
+    uint64_t address = end > start ? emu_va_allocator_reserve(0, room_for(end - start), 0) : 0;
     void *p = (void *)(uintptr_t)address;
 
     if (!address)
         return CUDA_ERROR_MAP_FAILED;
     if (mmap(p, end - start, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file,
              (off_t)start) == MAP_FAILED) {
-        emu_place_unreserve(address, room_for(end - start));
+        emu_va_allocator_unreserve(address, room_for(end - start));
         return CUDA_ERROR_MAP_FAILED;
     }
     madvise(p, end - start, MADV_DONTFORK);
@@ -242,7 +242,7 @@ static CUresult map_handle(struct import *out)
 
 static void unmap(const struct import *import)
 {
-    emu_place_unreserve(import->mapping, room_for(import->mapping_size));
+    emu_va_allocator_unreserve(import->mapping, room_for(import->mapping_size));
 }
 
 /* It is mapped: register it, and take over what `mapped` says. */

@@ -128,7 +128,7 @@ static bool is_usable(uint64_t address)
 /* The usual place first. Under ThreadSanitizer only the lowest 512 GiB are the program's; under
  * AddressSanitizer those are its own, and a replay may have taken the usual place before for memory
  * that was recorded there: then a part of it that recordings hardly reach. */
-bool emu_place_init(void)
+bool emu_va_allocator_init(void)
 {
     static const struct {
         uint64_t base, size;
@@ -235,7 +235,7 @@ static uint64_t place_in_window(struct window *w, uint64_t size, uint64_t alignm
 
 /* ---- interface ---- */
 
-uint64_t emu_place_take(enum emu_window window, size_t size, uint8_t fill)
+uint64_t emu_va_allocator_take(enum emu_window window, size_t size, uint8_t fill)
 {
     uint64_t alignment = size >= LARGE ? EMU_GRANULARITY : ALIGNMENT;
     uint64_t address = 0;
@@ -252,7 +252,7 @@ uint64_t emu_place_take(enum emu_window window, size_t size, uint8_t fill)
     return address;
 }
 
-void emu_place_give(uint64_t address)
+void emu_va_allocator_give(uint64_t address)
 {
     pthread_mutex_lock(&lock);
     size_t at = find(address);
@@ -263,7 +263,7 @@ void emu_place_give(uint64_t address)
     pthread_mutex_unlock(&lock);
 }
 
-bool emu_place_share(uint64_t address, size_t size)
+bool emu_va_allocator_share(uint64_t address, size_t size)
 {
     bool ok = false;
 
@@ -286,7 +286,7 @@ static uint64_t place_at(uint64_t wish, uint64_t size)
     return 0;
 }
 
-uint64_t emu_place_reserve(uint64_t wish, size_t size, size_t alignment)
+uint64_t emu_va_allocator_reserve(uint64_t wish, size_t size, size_t alignment)
 {
     uint64_t address = 0;
 
@@ -302,7 +302,7 @@ uint64_t emu_place_reserve(uint64_t wish, size_t size, size_t alignment)
     return address;
 }
 
-bool emu_place_unreserve(uint64_t address, size_t size)
+bool emu_va_allocator_unreserve(uint64_t address, size_t size)
 {
     bool found;
 
@@ -318,7 +318,7 @@ bool emu_place_unreserve(uint64_t address, size_t size)
     return found;
 }
 
-bool emu_place_is_reserved(uint64_t address, size_t size)
+bool emu_va_allocator_is_reserved(uint64_t address, size_t size)
 {
     bool is;
 

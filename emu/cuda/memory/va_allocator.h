@@ -7,8 +7,8 @@
  *
  * Threads: any.
  */
-#ifndef EMU_PLACE_H
-#define EMU_PLACE_H
+#ifndef EMU_CUDA_MEMORY_VA_ALLOCATOR_H
+#define EMU_CUDA_MEMORY_VA_ALLOCATOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,24 +25,24 @@ enum emu_window {
 #define EMU_GRANULARITY (2ull << 20) /* of reservations and physical memory */
 
 /* Find the windows. False: this process's address space has no room for them. */
-bool emu_place_init(void);
+bool emu_va_allocator_init(void);
 
 /* Readable and writable memory, every byte `fill`. 0: no place or no memory. size > 0. */
-uint64_t emu_place_take(enum emu_window window, size_t size, uint8_t fill);
-/* address: from emu_place_take(). */
-void emu_place_give(uint64_t address);
+uint64_t emu_va_allocator_take(enum emu_window window, size_t size, uint8_t fill);
+/* address: from emu_va_allocator_take(). */
+void emu_va_allocator_give(uint64_t address);
 
 /* Let other processes map the pages of [address, address + size), which lies in one place: they
  * move into emu_page_file(), at offset `address`. Nothing may write there meanwhile. False: no
  * memory. */
-bool emu_place_share(uint64_t address, size_t size);
+bool emu_va_allocator_share(uint64_t address, size_t size);
 
 /* Keep a range, inaccessible: at `wish` when that is free and not 0, else in the window of
  * reservations. size: a multiple of EMU_GRANULARITY; alignment: a power of two. 0: no place. */
-uint64_t emu_place_reserve(uint64_t wish, size_t size, size_t alignment);
+uint64_t emu_va_allocator_reserve(uint64_t wish, size_t size, size_t alignment);
 /* False: there is no such reservation. */
-bool emu_place_unreserve(uint64_t address, size_t size);
+bool emu_va_allocator_unreserve(uint64_t address, size_t size);
 /* Does one reservation hold the whole range? */
-bool emu_place_is_reserved(uint64_t address, size_t size);
+bool emu_va_allocator_is_reserved(uint64_t address, size_t size);
 
 #endif

@@ -333,7 +333,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
         return result;
     if (!ptr || !size || size % EMU_GRANULARITY || (alignment & (alignment - 1)) || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    address = emu_place_reserve(addr, size, alignment);
+    address = emu_va_allocator_reserve(addr, size, alignment);
     if (!address)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *ptr = address;
@@ -352,7 +352,7 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
         if (emu_memory_find(&memory, at))
             return CUDA_ERROR_INVALID_VALUE;
     }
-    return emu_place_unreserve(ptr, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return emu_va_allocator_unreserve(ptr, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- mappings ---- */
@@ -366,7 +366,7 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
     if (result)
         return result;
     if (!size || size % EMU_GRANULARITY || ptr % EMU_GRANULARITY || offset || flags ||
-        !emu_place_is_reserved(ptr, size))
+        !emu_va_allocator_is_reserved(ptr, size))
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
     struct physical *piece = find(handle);

@@ -83,7 +83,7 @@ static CUresult run(struct emu_command *command)
     emu_watch_end(&watch);
     tsm_log(TSM_LOG_DEBUG, "%s: %llu instructions", l->function->ptx->name,
             (unsigned long long)instructions);
-    return status ? emu_finding_fault(&fault, launch.module, l->function->ptx->name, l->stack)
+    return status ? emu_report_fault(&fault, launch.module, l->function->ptx->name, l->stack)
                   : CUDA_SUCCESS;
 }
 

@@ -19,7 +19,7 @@ struct CUevent_st {
     unsigned flags;
     struct emu_command *record;    /* NULL: never recorded */
     struct emu_captured *captured; /* the last record was in a capturing stream; owned */
-    struct emu_cell *cell;         /* of an interprocess event, which asks this, not `record` */
+    struct emu_shared_event *cell; /* of an interprocess event, which asks this, not `record` */
     CUevent next;
 };
 
@@ -53,7 +53,8 @@ static void set_record(CUevent event, struct emu_command *record, struct emu_cap
 
 static struct emu_command *new_record(CUevent event)
 {
-    return event->cell ? emu_cell_record(event->cell) : emu_command_create(&emu_command_mark, 0);
+    return event->cell ? emu_shared_event_record(event->cell)
+                       : emu_command_create(&emu_command_mark, 0);
 }
 
 /* The event takes the reference. */
@@ -76,7 +77,7 @@ CUresult emu_event_wait(CUevent event, CUstream stream)
     struct emu_command *record, *wait;
 
     if (event->cell)
-        return emu_stream_send(stream, emu_cell_wait(event->cell), false);
+        return emu_stream_send(stream, emu_shared_event_wait(event->cell), false);
     record = last_record(event);
     wait = emu_command_create(&emu_command_mark, 0);
     if (wait && !emu_command_after(wait, record)) {
@@ -190,13 +191,14 @@ bool emu_event_wait_captured(CUresult *result, CUevent event, CUstream stream, u
 /* ---- life ---- */
 
 /* The event takes the cell, also when it fails. */
-static CUresult create(CUevent *out, CUcontext context, unsigned flags, struct emu_cell *cell)
+static CUresult create(CUevent *out, CUcontext context, unsigned flags,
+                       struct emu_shared_event *cell)
 {
     CUevent event = calloc(1, sizeof(*event));
 
     if (!event || !emu_object_add(EMU_EVENT, event)) {
         free(event);
-        emu_cell_destroy(cell);
+        emu_shared_event_destroy(cell);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     event->context = context;
@@ -212,7 +214,7 @@ static CUresult create(CUevent *out, CUcontext context, unsigned flags, struct e
 
 CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
-    struct emu_cell *cell = NULL;
+    struct emu_shared_event *cell = NULL;
     CUcontext context;
     CUresult result = emu_enter(&context);
 
@@ -221,7 +223,7 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
     if (!phEvent || Flags & ~7u ||
         (Flags & CU_EVENT_INTERPROCESS && !(Flags & CU_EVENT_DISABLE_TIMING)))
         return CUDA_ERROR_INVALID_VALUE;
-    if (Flags & CU_EVENT_INTERPROCESS && !(cell = emu_cell_create()))
+    if (Flags & CU_EVENT_INTERPROCESS && !(cell = emu_shared_event_create()))
         return CUDA_ERROR_OUT_OF_MEMORY;
     return create(phEvent, context, Flags, cell);
 }
@@ -235,7 +237,7 @@ static void destroy_locked(CUevent *at)
     emu_object_remove(event);
     emu_command_unref(event->record);
     emu_captured_destroy(event->captured);
-    emu_cell_destroy(event->cell);
+    emu_shared_event_destroy(event->cell);
     free(event);
 }
 
@@ -338,7 +340,8 @@ CUresult cuEventQuery(CUevent hEvent)
         return result;
     emu_poll();
     struct emu_command *record = last_record(hEvent);
-    if (hEvent->cell ? !emu_cell_is_done(hEvent->cell) : record && !emu_command_is_done(record))
+    if (hEvent->cell ? !emu_shared_event_is_done(hEvent->cell)
+                     : record && !emu_command_is_done(record))
         result = CUDA_ERROR_NOT_READY;
     emu_command_unref(record);
     return result ? result : emu_context_error(hEvent->context);
@@ -349,7 +352,7 @@ static CUresult wait_for_cell(CUevent event)
 {
     const struct timespec moment = {.tv_nsec = 100000};
 
-    while (!emu_cell_is_done(event->cell) && !emu_context_error(event->context)) {
+    while (!emu_shared_event_is_done(event->cell) && !emu_context_error(event->context)) {
         emu_poll();
         nanosleep(&moment, NULL);
     }
@@ -450,19 +453,19 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event)
         result = CUDA_ERROR_INVALID_HANDLE;
     if (!result && !pHandle)
         result = CUDA_ERROR_INVALID_VALUE;
-    return result ? result : emu_cell_export(pHandle, event->cell);
+    return result ? result : emu_shared_event_export(pHandle, event->cell);
 }
 
 CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
 {
-    struct emu_cell *cell;
+    struct emu_shared_event *cell;
     CUcontext context;
     CUresult result = emu_enter(&context);
 
     if (!result && !phEvent)
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
-        result = emu_cell_import(&cell, &handle);
+        result = emu_shared_event_import(&cell, &handle);
     return result ? result
                   : create(phEvent, context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, cell);
 }

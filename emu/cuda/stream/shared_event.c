@@ -27,7 +27,7 @@ struct state {
 };
 _Static_assert(sizeof(struct state) <= STRIDE, "a cell is large enough");
 
-struct emu_cell {
+struct emu_shared_event {
     struct state *state;
     void *mapping; /* of an imported one, else NULL */
     uint32_t slot;
@@ -42,7 +42,7 @@ struct handle {
 
 /* What a command needs to know. */
 struct turn {
-    struct emu_cell *cell;
+    struct emu_shared_event *cell;
     uint64_t number;
 };
 
@@ -70,9 +70,9 @@ static bool open_file(void)
     return true;
 }
 
-struct emu_cell *emu_cell_create(void)
+struct emu_shared_event *emu_shared_event_create(void)
 {
-    struct emu_cell *cell = calloc(1, sizeof(*cell));
+    struct emu_shared_event *cell = calloc(1, sizeof(*cell));
     uint32_t slot = 0;
 
     pthread_mutex_lock(&lock);
@@ -82,7 +82,7 @@ struct emu_cell *emu_cell_create(void)
     ok = ok && slot < CELL_COUNT;
     if (ok) {
         is_taken[slot] = true;
-        *cell = (struct emu_cell){
+        *cell = (struct emu_shared_event){
             .state = (void *)(cells + (size_t)slot * STRIDE), .slot = slot, .references = 1};
     }
     pthread_mutex_unlock(&lock);
@@ -92,14 +92,14 @@ struct emu_cell *emu_cell_create(void)
     return NULL;
 }
 
-static void ref(struct emu_cell *cell)
+static void ref(struct emu_shared_event *cell)
 {
     pthread_mutex_lock(&lock);
     cell->references++;
     pthread_mutex_unlock(&lock);
 }
 
-void emu_cell_destroy(struct emu_cell *cell)
+void emu_shared_event_destroy(struct emu_shared_event *cell)
 {
     if (!cell)
         return;
@@ -117,7 +117,7 @@ void emu_cell_destroy(struct emu_cell *cell)
 
 /* ---- between processes ---- */
 
-CUresult emu_cell_export(CUipcEventHandle *out, const struct emu_cell *cell)
+CUresult emu_shared_event_export(CUipcEventHandle *out, const struct emu_shared_event *cell)
 {
     struct handle handle = {MAGIC, emu_share_own(file), cell->slot};
 
@@ -145,10 +145,10 @@ static void *map_page(const struct handle *handle)
     return p;
 }
 
-CUresult emu_cell_import(struct emu_cell **out, const CUipcEventHandle *in)
+CUresult emu_shared_event_import(struct emu_shared_event **out, const CUipcEventHandle *in)
 {
     struct handle handle;
-    struct emu_cell *cell;
+    struct emu_shared_event *cell;
 
     memcpy(&handle, in, sizeof(handle));
     if (handle.magic != MAGIC || handle.slot >= CELL_COUNT)
@@ -158,7 +158,8 @@ CUresult emu_cell_import(struct emu_cell **out, const CUipcEventHandle *in)
     cell = calloc(1, sizeof(*cell));
     if (!cell)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *cell = (struct emu_cell){.mapping = map_page(&handle), .slot = handle.slot, .references = 1};
+    *cell = (struct emu_shared_event){
+        .mapping = map_page(&handle), .slot = handle.slot, .references = 1};
     if (!cell->mapping) {
         free(cell);
         return CUDA_ERROR_INVALID_HANDLE;
@@ -170,7 +171,7 @@ CUresult emu_cell_import(struct emu_cell **out, const CUipcEventHandle *in)
 
 /* ---- records and waits ---- */
 
-static bool is_done(const struct emu_cell *cell, uint64_t number)
+static bool is_done(const struct emu_shared_event *cell, uint64_t number)
 {
     struct state *state = cell->state;
     uint32_t recorder = atomic_load(&state->recorder[number % RING]);
@@ -178,7 +179,7 @@ static bool is_done(const struct emu_cell *cell, uint64_t number)
     return atomic_load(&state->done[number % RING]) >= number || !emu_share_is_alive(recorder);
 }
 
-bool emu_cell_is_done(struct emu_cell *cell)
+bool emu_shared_event_is_done(struct emu_shared_event *cell)
 {
     return is_done(cell, atomic_load(&cell->state->recorded));
 }
@@ -203,7 +204,7 @@ static void record_finish(struct emu_command *command)
 
     while (before < turn->number && !atomic_compare_exchange_weak(done, &before, turn->number))
         ;
-    emu_cell_destroy(turn->cell);
+    emu_shared_event_destroy(turn->cell);
 }
 
 static bool wait_is_ready(struct emu_command *command)
@@ -213,7 +214,7 @@ static bool wait_is_ready(struct emu_command *command)
 
 static void wait_finish(struct emu_command *command)
 {
-    emu_cell_destroy(turn_of(command)->cell);
+    emu_shared_event_destroy(turn_of(command)->cell);
 }
 
 static const struct emu_command_type record_type = {
@@ -221,7 +222,8 @@ static const struct emu_command_type record_type = {
 static const struct emu_command_type wait_type = {
     .run = do_nothing, .is_ready = wait_is_ready, .finish = wait_finish, .runs_anywhere = true};
 
-static struct emu_command *create(struct emu_cell *cell, const struct emu_command_type *type)
+static struct emu_command *create(struct emu_shared_event *cell,
+                                  const struct emu_command_type *type)
 {
     struct emu_command *command = emu_command_create(type, sizeof(struct turn));
 
@@ -232,7 +234,7 @@ static struct emu_command *create(struct emu_cell *cell, const struct emu_comman
     return command;
 }
 
-struct emu_command *emu_cell_record(struct emu_cell *cell)
+struct emu_command *emu_shared_event_record(struct emu_shared_event *cell)
 {
     struct emu_command *command = create(cell, &record_type);
 
@@ -247,7 +249,7 @@ struct emu_command *emu_cell_record(struct emu_cell *cell)
     return command;
 }
 
-struct emu_command *emu_cell_wait(struct emu_cell *cell)
+struct emu_command *emu_shared_event_wait(struct emu_shared_event *cell)
 {
     struct emu_command *command = create(cell, &wait_type);
 

@@ -5,35 +5,35 @@
  *
  * Threads and processes: any.
  */
-#ifndef EMU_CELL_H
-#define EMU_CELL_H
+#ifndef EMU_CUDA_STREAM_SHARED_EVENT_H
+#define EMU_CUDA_STREAM_SHARED_EVENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "emu/cuda/core/abi.h"
 
-struct emu_cell;
+struct emu_shared_event;
 struct emu_command;
 
 /* NULL: no room. */
-struct emu_cell *emu_cell_create(void);
+struct emu_shared_event *emu_shared_event_create(void);
 
 /* The bytes that another process opens it with. CUDA_ERROR_INVALID_HANDLE for an imported one. */
-CUresult emu_cell_export(CUipcEventHandle *out, const struct emu_cell *cell);
+CUresult emu_shared_event_export(CUipcEventHandle *out, const struct emu_shared_event *cell);
 /* CUDA_ERROR_INVALID_HANDLE; CUDA_ERROR_INVALID_CONTEXT when it is of this process. */
-CUresult emu_cell_import(struct emu_cell **out, const CUipcEventHandle *handle);
+CUresult emu_shared_event_import(struct emu_shared_event **out, const CUipcEventHandle *handle);
 
 /* Of either kind; NULL: nothing. */
-void emu_cell_destroy(struct emu_cell *cell);
+void emu_shared_event_destroy(struct emu_shared_event *cell);
 
 /* A command that completes a new record, and the number of that; NULL: out of memory. */
-struct emu_command *emu_cell_record(struct emu_cell *cell);
+struct emu_command *emu_shared_event_record(struct emu_shared_event *cell);
 
 /* A command that is ready when the last record is complete; NULL: out of memory. */
-struct emu_command *emu_cell_wait(struct emu_cell *cell);
+struct emu_command *emu_shared_event_wait(struct emu_shared_event *cell);
 
 /* Is the last record complete? True before the first one, and when its process is gone. */
-bool emu_cell_is_done(struct emu_cell *cell);
+bool emu_shared_event_is_done(struct emu_shared_event *cell);
 
 #endif
