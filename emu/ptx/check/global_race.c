@@ -137,7 +137,7 @@ static bool touch_word(const struct ptx_touch *t, uint64_t address, const struct
     return found;
 }
 
-void ptx_blocks_touch(const struct ptx_touch *t, uint64_t address)
+void ptx_global_race_access(const struct ptx_touch *t, uint64_t address)
 {
     struct access now = {.insn = t->insn,
                          .launch = (uint32_t)t->warp->run->grid_id,
@@ -165,7 +165,7 @@ void ptx_blocks_touch(const struct ptx_touch *t, uint64_t address)
 
 /* Their clocks move on: what came before is ordered before what each of them does now. Between
  * blocks of different clusters this hides races. */
-void ptx_blocks_barrier(const struct ptx_cluster *cluster)
+void ptx_global_race_barrier(const struct ptx_cluster *cluster)
 {
     uint32_t launch = (uint32_t)cluster->blocks[0]->warps[0]->run->grid_id;
 

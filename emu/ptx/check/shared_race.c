@@ -34,7 +34,7 @@ struct cell {
 };
 
 /* Of a cluster. Warps are numbered through its blocks. */
-struct ptx_race {
+struct ptx_shared_race {
     uint32_t warps;
     uint32_t size;      /* bytes of a block's shared memory */
     uint32_t *clocks;   /* warps * warps: what each knows of each; its own component counts */
@@ -44,9 +44,9 @@ struct ptx_race {
     struct cell *cells; /* a byte each, block by block */
 };
 
-static struct ptx_race *race_new(const struct ptx_cluster *cluster)
+static struct ptx_shared_race *race_new(const struct ptx_cluster *cluster)
 {
-    struct ptx_race *r = calloc(1, sizeof(*r));
+    struct ptx_shared_race *r = calloc(1, sizeof(*r));
     uint32_t warps = cluster->count * cluster->blocks[0]->warp_count;
 
     if (!r)
@@ -59,7 +59,7 @@ static struct ptx_race *race_new(const struct ptx_cluster *cluster)
     r->passed = calloc((size_t)PTX_SYNC_SLOTS * warps, sizeof(*r->passed));
     r->cells = calloc((size_t)cluster->count * r->size + 1, sizeof(*r->cells));
     if (!r->clocks || !r->epochs || !r->seen || !r->passed || !r->cells) {
-        ptx_race_destroy(r);
+        ptx_shared_race_destroy(r);
         return NULL;
     }
     for (uint32_t k = 0; k < warps; k++)
@@ -67,14 +67,14 @@ static struct ptx_race *race_new(const struct ptx_cluster *cluster)
     return r;
 }
 
-static struct ptx_race *race_of(struct ptx_cluster *cluster)
+static struct ptx_shared_race *race_of(struct ptx_cluster *cluster)
 {
     if (!cluster->race)
         cluster->race = race_new(cluster);
     return cluster->race;
 }
 
-void ptx_race_destroy(struct ptx_race *race)
+void ptx_shared_race_destroy(struct ptx_shared_race *race)
 {
     if (!race)
         return;
@@ -91,12 +91,12 @@ static uint32_t number(const struct ptx_warp *w)
     return w->block->rank * w->block->warp_count + w->index;
 }
 
-static uint32_t *clock_of(const struct ptx_race *r, uint32_t warp)
+static uint32_t *clock_of(const struct ptx_shared_race *r, uint32_t warp)
 {
     return r->clocks + (size_t)warp * r->warps;
 }
 
-static void join(const struct ptx_race *r, uint32_t *into, const uint32_t *from)
+static void join(const struct ptx_shared_race *r, uint32_t *into, const uint32_t *from)
 {
     for (uint32_t k = 0; k < r->warps; k++)
         into[k] = from[k] > into[k] ? from[k] : into[k];
@@ -104,9 +104,10 @@ static void join(const struct ptx_race *r, uint32_t *into, const uint32_t *from)
 
 /* ---- what orders ---- */
 
-void ptx_race_barrier(struct ptx_cluster *cluster, unsigned id, uint32_t first, uint32_t count)
+void ptx_shared_race_barrier(struct ptx_cluster *cluster, unsigned id, uint32_t first,
+                             uint32_t count)
 {
-    struct ptx_race *r = race_of(cluster);
+    struct ptx_shared_race *r = race_of(cluster);
     uint32_t all[PTX_CLUSTER_MAX * 32] = {0};
 
     if (!r)
@@ -124,17 +125,17 @@ void ptx_race_barrier(struct ptx_cluster *cluster, unsigned id, uint32_t first, 
     }
 }
 
-void ptx_race_warp_sync(struct ptx_warp *w)
+void ptx_shared_race_warp_sync(struct ptx_warp *w)
 {
-    struct ptx_race *r = race_of(w->block->cluster);
+    struct ptx_shared_race *r = race_of(w->block->cluster);
 
     if (r)
         r->epochs[number(w)]++;
 }
 
-void ptx_race_strong(struct ptx_warp *w, uint64_t address, bool reads, bool writes)
+void ptx_shared_race_strong(struct ptx_warp *w, uint64_t address, bool reads, bool writes)
 {
-    struct ptx_race *r = race_of(w->block->cluster);
+    struct ptx_shared_race *r = race_of(w->block->cluster);
 
     if (!r)
         return;
@@ -151,7 +152,7 @@ void ptx_race_strong(struct ptx_warp *w, uint64_t address, bool reads, bool writ
     }
 }
 
-static bool is_ordered(const struct ptx_race *r, const struct access *earlier,
+static bool is_ordered(const struct ptx_shared_race *r, const struct access *earlier,
                        const struct access *now, unsigned target)
 {
     uint32_t from = earlier->thread / PTX_LANES;
@@ -232,7 +233,7 @@ static void report(const struct ptx_touch *t, const struct access *earlier, bool
 
 /* A reader that is ordered before this one is not needed any more; else two of different warps say
  * more than two of one. */
-static void remember_read(const struct ptx_race *r, struct cell *c, const struct access *now,
+static void remember_read(const struct ptx_shared_race *r, struct cell *c, const struct access *now,
                           unsigned target)
 {
     unsigned at = 0;
@@ -247,8 +248,9 @@ static void remember_read(const struct ptx_race *r, struct cell *c, const struct
 
 /* Byte `offset` of the access, which is byte `shared` of the owner's. False: a race, and it was
  * reported. */
-static bool check_byte(const struct ptx_touch *t, struct ptx_race *r, const struct access *now,
-                       const struct ptx_block *owner, uint32_t shared, uint32_t offset)
+static bool check_byte(const struct ptx_touch *t, struct ptx_shared_race *r,
+                       const struct access *now, const struct ptx_block *owner, uint32_t shared,
+                       uint32_t offset)
 {
     unsigned target = t->warp->run->code->info.target;
     struct cell *c = &r->cells[(size_t)owner->rank * r->size + shared];
@@ -272,10 +274,11 @@ static bool check_byte(const struct ptx_touch *t, struct ptx_race *r, const stru
     return !bad;
 }
 
-void ptx_race_touch(const struct ptx_touch *t, const struct ptx_block *owner, uint32_t offset)
+void ptx_shared_race_access(const struct ptx_touch *t, const struct ptx_block *owner,
+                            uint32_t offset)
 {
     struct ptx_warp *w = t->warp;
-    struct ptx_race *r = race_of(w->block->cluster);
+    struct ptx_shared_race *r = race_of(w->block->cluster);
     struct access now = {.insn = t->insn,
                          .step = w->steps,
                          .thread = (uint16_t)(number(w) * PTX_LANES + t->lane),
@@ -286,11 +289,11 @@ void ptx_race_touch(const struct ptx_touch *t, const struct ptx_block *owner, ui
     if (!r)
         return;
     if (t->is_strong)
-        ptx_race_strong(w, place, true, false);
+        ptx_shared_race_strong(w, place, true, false);
     now.clock = clock_of(r, number(w))[number(w)];
     now.epoch = r->epochs[number(w)];
     for (uint32_t k = 0; k < t->size && clean; k++)
         clean = check_byte(t, r, &now, owner, offset + k, k);
     if (t->is_strong && t->writes)
-        ptx_race_strong(w, place, false, true);
+        ptx_shared_race_strong(w, place, false, true);
 }

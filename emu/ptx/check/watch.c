@@ -107,7 +107,7 @@ void ptx_watch_execute(struct ptx_warp *w)
         if (is_profiled && comes_back(i))
             ptx_profile_threads(w->run, code, i, w->active, w->active);
         if (i->fn == ptx_run_warp_sync && checks_of(w->run) & PTX_CHECK_RACE)
-            ptx_race_warp_sync(w);
+            ptx_shared_race_warp_sync(w);
     }
 }
 
@@ -160,7 +160,7 @@ static void touch_shared(const struct ptx_touch *t, struct ptx_block *owner, uin
         return;
     touch_bytes(t, b->shared + offset, "shared", offset);
     if (checks_of(t->warp->run) & PTX_CHECK_RACE)
-        ptx_race_touch(t, owner, offset);
+        ptx_shared_race_access(t, owner, offset);
 }
 
 /* The shadow of a warp's local memory, all lanes; NULL: not made, because memory is short. */
@@ -192,9 +192,9 @@ static void touch_global(const struct ptx_touch *t, uint64_t address)
             ptx_shadow_written(address, t->size);
     }
     if (checks & PTX_CHECK_BLOCKS)
-        ptx_blocks_touch(t, address);
+        ptx_global_race_access(t, address);
     if (t->is_strong && checks & PTX_CHECK_RACE)
-        ptx_race_strong(t->warp, address, t->reads, t->writes);
+        ptx_shared_race_strong(t->warp, address, t->reads, t->writes);
 }
 
 static bool lies_in(const uint8_t *p, const void *start, uint64_t size)
@@ -293,7 +293,7 @@ void ptx_watch_barrier(struct ptx_block *block, unsigned id)
     if (!b)
         return;
     if (id != PTX_BAR_CLUSTER && checks_of(run) & PTX_CHECK_RACE)
-        ptx_race_barrier(block->cluster, id, block->rank, 1);
+        ptx_shared_race_barrier(block->cluster, id, block->rank, 1);
     for (uint32_t k = 0; run->watching->watch->is_profiled && k < block->warp_count; k++)
         for (unsigned n = 0; n < PTX_LANES; n++) {
             const struct ptx_group *g = &block->warps[k]->groups[n];
@@ -308,7 +308,7 @@ void ptx_watch_cluster_barrier(struct ptx_cluster *cluster)
     unsigned checks = checks_of(cluster->blocks[0]->warps[0]->run);
 
     if (checks & PTX_CHECK_RACE)
-        ptx_race_barrier(cluster, PTX_BAR_CLUSTER, 0, cluster->count);
+        ptx_shared_race_barrier(cluster, PTX_BAR_CLUSTER, 0, cluster->count);
     if (checks & PTX_CHECK_BLOCKS)
-        ptx_blocks_barrier(cluster);
+        ptx_global_race_barrier(cluster);
 }

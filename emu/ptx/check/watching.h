@@ -10,7 +10,7 @@
 
 #define PTX_SYNC_SLOTS 64
 
-struct ptx_race;
+struct ptx_shared_race;
 
 /* Of a launch; run->watching. */
 struct ptx_watching {
@@ -62,18 +62,18 @@ struct ptx_block_watching *ptx_watching_block(struct ptx_block *block);
 void ptx_watch_found(const struct ptx_touch *touch, struct ptx_finding *finding);
 
 /* shared_race.c: shared memory. `offset` of the first byte in that of `owner`. */
-void ptx_race_touch(const struct ptx_touch *touch, const struct ptx_block *owner, uint32_t offset);
+void ptx_shared_race_access(const struct ptx_touch *touch, const struct ptx_block *owner, uint32_t offset);
 /* Barrier `id` opens in blocks [first, first + count) of the cluster, which then are ordered. */
-void ptx_race_barrier(struct ptx_cluster *cluster, unsigned id, uint32_t first, uint32_t count);
-void ptx_race_warp_sync(struct ptx_warp *warp);
+void ptx_shared_race_barrier(struct ptx_cluster *cluster, unsigned id, uint32_t first, uint32_t count);
+void ptx_shared_race_warp_sync(struct ptx_warp *warp);
 /* A strong access at `address`, to whatever memory. */
-void ptx_race_strong(struct ptx_warp *warp, uint64_t address, bool reads, bool writes);
-void ptx_race_destroy(struct ptx_race *race);
+void ptx_shared_race_strong(struct ptx_warp *warp, uint64_t address, bool reads, bool writes);
+void ptx_shared_race_destroy(struct ptx_shared_race *race);
 
 /* global_race.c: global memory. */
-void ptx_blocks_touch(const struct ptx_touch *touch, uint64_t address);
+void ptx_global_race_access(const struct ptx_touch *touch, uint64_t address);
 /* The blocks of a cluster are ordered here. */
-void ptx_blocks_barrier(const struct ptx_cluster *cluster);
+void ptx_global_race_barrier(const struct ptx_cluster *cluster);
 
 /* profile.c */
 /* has_lanes: which lanes execute it is known already, else ptx_profile_threads() follows. */

@@ -104,7 +104,7 @@ static unsigned may_have(uint16_t op, ptx_type type)
     }
 }
 
-static bool has_mod(const struct ptx_parser *p, enum ptx_mod mod)
+static bool has_mod(const struct ptx_parser *p, enum ptx_modifier mod)
 {
     for (unsigned k = 0; k < p->statement.mod_count; k++)
         if (p->statement.mods[k] == mod)
@@ -115,7 +115,7 @@ static bool has_mod(const struct ptx_parser *p, enum ptx_mod mod)
 /* The oldest texts leave out .approx; then they say nothing of .ftz either, and mean both. */
 static bool take_flags(struct ptx_parser *p, uint16_t op, ptx_type type, uint32_t *flags)
 {
-    static const enum ptx_mod rounds[] = {MOD_rn, MOD_rz, MOD_rm, MOD_rp, MOD_COUNT};
+    static const enum ptx_modifier rounds[] = {MOD_rn, MOD_rz, MOD_rm, MOD_rp, MOD_COUNT};
     unsigned may = may_have(op, type);
     int round = ptx_take_one(p, rounds);
     bool approx = ptx_take(p, MOD_approx);
@@ -429,8 +429,8 @@ static bool decode_sad(struct ptx_parser *p, const struct ptx_row *row)
 
 static bool decode_testp(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod tests[] = {MOD_finite, MOD_infinite,  MOD_number, MOD_notanumber,
-                                         MOD_normal, MOD_subnormal, MOD_COUNT};
+    static const enum ptx_modifier tests[] = {MOD_finite, MOD_infinite,  MOD_number, MOD_notanumber,
+                                              MOD_normal, MOD_subnormal, MOD_COUNT};
     int test = ptx_take_one(p, tests);
     ptx_type type = ptx_take_type(p);
 
@@ -450,10 +450,10 @@ static bool decode_testp(struct ptx_parser *p, const struct ptx_row *row)
 /* The comparison and the way to combine it, as the mode of setp and set. -1: none given. */
 static int take_comparison(struct ptx_parser *p, bool *make_unsigned)
 {
-    static const enum ptx_mod words[] = {
+    static const enum ptx_modifier words[] = {
         MOD_eq,  MOD_ne,  MOD_lt,  MOD_le,  MOD_gt, MOD_ge, MOD_num, MOD_nan, MOD_equ,  MOD_neu,
         MOD_ltu, MOD_leu, MOD_gtu, MOD_geu, MOD_lo, MOD_ls, MOD_hi,  MOD_hs,  MOD_COUNT};
-    static const enum ptx_mod combines[] = {MOD_and, MOD_or, MOD_xor, MOD_COUNT};
+    static const enum ptx_modifier combines[] = {MOD_and, MOD_or, MOD_xor, MOD_COUNT};
     int word = ptx_take_one(p, words);
     int combine = ptx_take_one(p, combines);
 

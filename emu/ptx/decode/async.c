@@ -24,8 +24,8 @@ static bool decode_pending(struct ptx_parser *p)
 
 static int take_operation(struct ptx_parser *p)
 {
-    static const enum ptx_mod words[] = {MOD_init,      MOD_inval,    MOD_arrive, MOD_arrive_drop,
-                                         MOD_test_wait, MOD_try_wait, MOD_COUNT};
+    static const enum ptx_modifier words[] = {
+        MOD_init, MOD_inval, MOD_arrive, MOD_arrive_drop, MOD_test_wait, MOD_try_wait, MOD_COUNT};
     static const uint8_t ops[] = {PTX_MBARRIER_INIT, PTX_MBARRIER_INVAL, PTX_MBARRIER_ARRIVE,
                                   PTX_MBARRIER_DROP, PTX_MBARRIER_TEST,  PTX_MBARRIER_TEST};
     int word = ptx_take_one(p, words);
@@ -114,7 +114,8 @@ static bool decode_copy_arrive(struct ptx_parser *p)
 
 static bool decode_copy_wait(struct ptx_parser *p)
 {
-    static const enum ptx_mod words[] = {MOD_commit_group, MOD_wait_all, MOD_wait_group, MOD_COUNT};
+    static const enum ptx_modifier words[] = {MOD_commit_group, MOD_wait_all, MOD_wait_group,
+                                              MOD_COUNT};
     int word = ptx_take_one(p, words);
 
     if (word < 0)
@@ -231,8 +232,8 @@ static bool parse_bulk_operands(struct ptx_parser *p, struct ptx_bulk *b, bool m
 
 static bool take_reduction(struct ptx_parser *p, struct ptx_bulk *b, ptx_type *type)
 {
-    static const enum ptx_mod ops[] = {MOD_add, MOD_min, MOD_max, MOD_and,  MOD_or,
-                                       MOD_xor, MOD_inc, MOD_dec, MOD_COUNT};
+    static const enum ptx_modifier ops[] = {MOD_add, MOD_min, MOD_max, MOD_and,  MOD_or,
+                                            MOD_xor, MOD_inc, MOD_dec, MOD_COUNT};
     int op = ptx_take_one(p, ops);
 
     *type = ptx_take_type(p);

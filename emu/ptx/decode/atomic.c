@@ -75,8 +75,8 @@ static ptx_op *parse_list(struct ptx_parser *p, const struct ptx_operand *o, ptx
 
 static int take_operation(struct ptx_parser *p)
 {
-    static const enum ptx_mod ops[] = {MOD_add, MOD_min, MOD_max,  MOD_and, MOD_or,   MOD_xor,
-                                       MOD_inc, MOD_dec, MOD_exch, MOD_cas, MOD_COUNT};
+    static const enum ptx_modifier ops[] = {MOD_add, MOD_min, MOD_max,  MOD_and, MOD_or,   MOD_xor,
+                                            MOD_inc, MOD_dec, MOD_exch, MOD_cas, MOD_COUNT};
 
     return ptx_take_one(p, ops);
 }
@@ -198,8 +198,8 @@ static bool is_multimem(enum ptx_access access, int op, ptx_type type, unsigned 
 /* multimem.ld_reduce d, [a]; multimem.st [a], b; multimem.red [a], b */
 static bool decode_multimem(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod words[] = {MOD_ld_reduce, MOD_st, MOD_red, MOD_COUNT};
-    static const enum ptx_mod sums[] = {MOD_acc_f16, MOD_acc_f32, MOD_COUNT};
+    static const enum ptx_modifier words[] = {MOD_ld_reduce, MOD_st, MOD_red, MOD_COUNT};
+    static const enum ptx_modifier sums[] = {MOD_acc_f16, MOD_acc_f32, MOD_COUNT};
     static const uint8_t accesses[] = {PTX_ACCESS_LOAD, PTX_ACCESS_STORE, PTX_ACCESS_ATOMIC};
     int word = ptx_take_one(p, words);
     struct ptx_address a;

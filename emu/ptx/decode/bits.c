@@ -136,8 +136,8 @@ static bool decode_lop3(struct ptx_parser *p, const struct ptx_row *row)
 
 static bool decode_prmt(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod modes[] = {MOD_f4e, MOD_b4e,  MOD_rc8,  MOD_ecl,
-                                         MOD_ecr, MOD_rc16, MOD_COUNT};
+    static const enum ptx_modifier modes[] = {MOD_f4e, MOD_b4e,  MOD_rc8,  MOD_ecl,
+                                              MOD_ecr, MOD_rc16, MOD_COUNT};
 
     if (!ptx_take(p, PTX_B32))
         return ptx_unsupported(p);

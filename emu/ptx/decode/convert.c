@@ -27,8 +27,8 @@ struct words {
 
 static struct words take_words(struct ptx_parser *p)
 {
-    static const enum ptx_mod integral[] = {MOD_rni, MOD_rzi, MOD_rmi, MOD_rpi, MOD_COUNT};
-    static const enum ptx_mod rounded[] = {MOD_rn, MOD_rz, MOD_rm, MOD_rp, MOD_COUNT};
+    static const enum ptx_modifier integral[] = {MOD_rni, MOD_rzi, MOD_rmi, MOD_rpi, MOD_COUNT};
+    static const enum ptx_modifier rounded[] = {MOD_rn, MOD_rz, MOD_rm, MOD_rp, MOD_COUNT};
 
     return (struct words){.integral = ptx_take_one(p, integral),
                           .rounded = ptx_take_one(p, rounded),

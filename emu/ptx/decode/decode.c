@@ -45,7 +45,7 @@ static const struct ptx_row *find_row(const struct ptx_token *t)
     return NULL;
 }
 
-bool ptx_take(struct ptx_parser *p, enum ptx_mod mod)
+bool ptx_take(struct ptx_parser *p, enum ptx_modifier mod)
 {
     struct ptx_statement *s = &p->statement;
 
@@ -67,7 +67,7 @@ ptx_type ptx_take_type(struct ptx_parser *p)
     return PTX_TYPE_COUNT;
 }
 
-int ptx_take_one(struct ptx_parser *p, const enum ptx_mod *list)
+int ptx_take_one(struct ptx_parser *p, const enum ptx_modifier *list)
 {
     struct ptx_statement *s = &p->statement;
 
@@ -82,33 +82,33 @@ int ptx_take_one(struct ptx_parser *p, const enum ptx_mod *list)
 
 void ptx_take_hints(struct ptx_parser *p)
 {
-    static const enum ptx_mod hints[] = {MOD_ca,
-                                         MOD_cg,
-                                         MOD_cs,
-                                         MOD_lu,
-                                         MOD_cv,
-                                         MOD_wb,
-                                         MOD_wt,
-                                         MOD_nc,
-                                         MOD_cta,
-                                         MOD_gpu,
-                                         MOD_sys,
-                                         MOD_cluster,
-                                         MOD_gl,
-                                         MOD_l1_evict_normal,
-                                         MOD_l1_evict_unchanged,
-                                         MOD_l1_evict_first,
-                                         MOD_l1_evict_last,
-                                         MOD_l1_no_allocate,
-                                         MOD_l2_evict_last,
-                                         MOD_l2_evict_normal,
-                                         MOD_l2_evict_unchanged,
-                                         MOD_l2_evict_first,
-                                         MOD_l2_64b,
-                                         MOD_l2_128b,
-                                         MOD_l2_256b,
-                                         MOD_weak,
-                                         MOD_COUNT};
+    static const enum ptx_modifier hints[] = {MOD_ca,
+                                              MOD_cg,
+                                              MOD_cs,
+                                              MOD_lu,
+                                              MOD_cv,
+                                              MOD_wb,
+                                              MOD_wt,
+                                              MOD_nc,
+                                              MOD_cta,
+                                              MOD_gpu,
+                                              MOD_sys,
+                                              MOD_cluster,
+                                              MOD_gl,
+                                              MOD_l1_evict_normal,
+                                              MOD_l1_evict_unchanged,
+                                              MOD_l1_evict_first,
+                                              MOD_l1_evict_last,
+                                              MOD_l1_no_allocate,
+                                              MOD_l2_evict_last,
+                                              MOD_l2_evict_normal,
+                                              MOD_l2_evict_unchanged,
+                                              MOD_l2_evict_first,
+                                              MOD_l2_64b,
+                                              MOD_l2_128b,
+                                              MOD_l2_256b,
+                                              MOD_weak,
+                                              MOD_COUNT};
 
     while (ptx_take_one(p, hints) >= 0)
         ;

@@ -34,11 +34,11 @@ extern const struct ptx_row ptx_rows_atomic[];
 extern const struct ptx_row ptx_rows_wmma[];
 
 /* Takes a modifier; false when the instruction does not have it. */
-bool ptx_take(struct ptx_parser *p, enum ptx_mod mod);
+bool ptx_take(struct ptx_parser *p, enum ptx_modifier mod);
 /* Takes the next type modifier; PTX_TYPE_COUNT when there is none. */
 ptx_type ptx_take_type(struct ptx_parser *p);
 /* Takes the first modifier of a list ended by MOD_COUNT, and returns its place, or -1. */
-int ptx_take_one(struct ptx_parser *p, const enum ptx_mod *list);
+int ptx_take_one(struct ptx_parser *p, const enum ptx_modifier *list);
 /* Scopes, cache operators, eviction hints: taken and forgotten. */
 void ptx_take_hints(struct ptx_parser *p);
 

@@ -222,8 +222,8 @@ static bool decode_warp_sync(struct ptx_parser *p)
 
 static int take_barrier_mode(struct ptx_parser *p)
 {
-    static const enum ptx_mod words[] = {MOD_sync, MOD_arrive, MOD_red, MOD_COUNT};
-    static const enum ptx_mod reductions[] = {MOD_popc, MOD_and, MOD_or, MOD_COUNT};
+    static const enum ptx_modifier words[] = {MOD_sync, MOD_arrive, MOD_red, MOD_COUNT};
+    static const enum ptx_modifier reductions[] = {MOD_popc, MOD_and, MOD_or, MOD_COUNT};
     int word = ptx_take_one(p, words);
 
     if (word != 2)

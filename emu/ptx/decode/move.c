@@ -285,9 +285,9 @@ ptx_op ptx_address_op(struct ptx_parser *p, struct ptx_address *a)
 
 enum ptx_space ptx_take_space(struct ptx_parser *p)
 {
-    static const enum ptx_mod words[] = {MOD_global,         MOD_const, MOD_shared, MOD_shared_cta,
-                                         MOD_shared_cluster, MOD_local, MOD_param,  MOD_param_entry,
-                                         MOD_param_func,     MOD_COUNT};
+    static const enum ptx_modifier words[] = {
+        MOD_global, MOD_const, MOD_shared,      MOD_shared_cta, MOD_shared_cluster,
+        MOD_local,  MOD_param, MOD_param_entry, MOD_param_func, MOD_COUNT};
     static const uint8_t spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_GLOBAL,  PTX_SPACE_SHARED,
                                      PTX_SPACE_SHARED, PTX_SPACE_CLUSTER, PTX_SPACE_LOCAL,
                                      PTX_SPACE_PARAM,  PTX_SPACE_PARAM,   PTX_SPACE_PARAM};
@@ -298,8 +298,8 @@ enum ptx_space ptx_take_space(struct ptx_parser *p)
 
 bool ptx_take_order(struct ptx_parser *p)
 {
-    static const enum ptx_mod words[] = {MOD_volatile, MOD_relaxed, MOD_acquire, MOD_release,
-                                         MOD_acq_rel,  MOD_mmio,    MOD_COUNT};
+    static const enum ptx_modifier words[] = {MOD_volatile, MOD_relaxed, MOD_acquire, MOD_release,
+                                              MOD_acq_rel,  MOD_mmio,    MOD_COUNT};
     bool any = false;
 
     while (ptx_take_one(p, words) >= 0)
@@ -466,7 +466,7 @@ static bool decode_isspacep(struct ptx_parser *p, const struct ptx_row *row)
 /* istypep.texref p, a: is it the address of such a variable? */
 static bool decode_istypep(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod words[] = {MOD_texref, MOD_surfref, MOD_samplerref, MOD_COUNT};
+    static const enum ptx_modifier words[] = {MOD_texref, MOD_surfref, MOD_samplerref, MOD_COUNT};
     int word = ptx_take_one(p, words);
 
     if (word < 0)

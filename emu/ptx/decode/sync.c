@@ -8,7 +8,7 @@
 
 static bool take_scope(struct ptx_parser *p)
 {
-    static const enum ptx_mod scopes[] = {MOD_cta, MOD_cluster, MOD_gpu, MOD_sys, MOD_COUNT};
+    static const enum ptx_modifier scopes[] = {MOD_cta, MOD_cluster, MOD_gpu, MOD_sys, MOD_COUNT};
 
     return ptx_take_one(p, scopes) >= 0;
 }
@@ -16,11 +16,11 @@ static bool take_scope(struct ptx_parser *p)
 /* fence.proxy...: only one way to memory exists here. */
 static bool decode_proxy(struct ptx_parser *p)
 {
-    static const enum ptx_mod kinds[] = {MOD_alias, MOD_async, MOD_async_generic,
-                                         MOD_tensormap_generic, MOD_COUNT};
-    static const enum ptx_mod spaces[] = {MOD_global,       MOD_shared_cta, MOD_shared_cluster,
-                                          MOD_acquire,      MOD_release,    MOD_sync_cta,
-                                          MOD_sync_cluster, MOD_COUNT};
+    static const enum ptx_modifier kinds[] = {MOD_alias, MOD_async, MOD_async_generic,
+                                              MOD_tensormap_generic, MOD_COUNT};
+    static const enum ptx_modifier spaces[] = {MOD_global,       MOD_shared_cta, MOD_shared_cluster,
+                                               MOD_acquire,      MOD_release,    MOD_sync_cta,
+                                               MOD_sync_cluster, MOD_COUNT};
 
     if (ptx_take_one(p, kinds) < 0)
         return ptx_unsupported(p);
@@ -33,7 +33,8 @@ static bool decode_proxy(struct ptx_parser *p)
 
 static bool decode_fence(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod orders[] = {MOD_sc, MOD_acq_rel, MOD_acquire, MOD_release, MOD_COUNT};
+    static const enum ptx_modifier orders[] = {MOD_sc, MOD_acq_rel, MOD_acquire, MOD_release,
+                                               MOD_COUNT};
 
     if (ptx_take(p, MOD_proxy))
         return decode_proxy(p);
@@ -49,7 +50,7 @@ static bool decode_fence(struct ptx_parser *p, const struct ptx_row *row)
 
 static bool decode_membar(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod levels[] = {MOD_cta, MOD_gl, MOD_sys, MOD_COUNT};
+    static const enum ptx_modifier levels[] = {MOD_cta, MOD_gl, MOD_sys, MOD_COUNT};
 
     if (ptx_take(p, MOD_proxy))
         return decode_proxy(p);
@@ -85,7 +86,7 @@ static bool decode_mapa(struct ptx_parser *p, const struct ptx_row *row)
 
 bool ptx_decode_cluster_barrier(struct ptx_parser *p)
 {
-    static const enum ptx_mod orders[] = {MOD_acquire, MOD_release, MOD_relaxed, MOD_COUNT};
+    static const enum ptx_modifier orders[] = {MOD_acquire, MOD_release, MOD_relaxed, MOD_COUNT};
     bool arrive = ptx_take(p, MOD_arrive);
 
     if (!arrive && !ptx_take(p, MOD_wait))
@@ -160,8 +161,8 @@ static bool decode_cancelled_block(struct ptx_parser *p, int component)
 
 static bool decode_launch_control(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod questions[] = {MOD_first_ctaid, MOD_first_ctaid_x, MOD_first_ctaid_y,
-                                             MOD_first_ctaid_z, MOD_COUNT};
+    static const enum ptx_modifier questions[] = {MOD_first_ctaid, MOD_first_ctaid_x,
+                                                  MOD_first_ctaid_y, MOD_first_ctaid_z, MOD_COUNT};
 
     if (ptx_take(p, MOD_try_cancel))
         return decode_cancel(p);

@@ -5,7 +5,7 @@
 #include "emu/ptx/decode/decode.h"
 
 static const struct {
-    enum ptx_mod mod;
+    enum ptx_modifier mod;
     uint8_t m, n;
     uint16_t k;
 } shapes[] = {
@@ -151,7 +151,7 @@ bool ptx_parse_fragment(struct ptx_parser *p, unsigned operand, unsigned count, 
 /* .row.col but for m8n8k4 of f16. */
 static bool take_layouts(struct ptx_parser *p, struct ptx_mma *x)
 {
-    static const enum ptx_mod layouts[] = {MOD_row, MOD_col, MOD_COUNT};
+    static const enum ptx_modifier layouts[] = {MOD_row, MOD_col, MOD_COUNT};
     int a = ptx_take_one(p, layouts);
     int b = ptx_take_one(p, layouts);
 
@@ -186,7 +186,7 @@ static bool take_mma(struct ptx_parser *p, struct ptx_mma *x)
 
 uint8_t ptx_take_f64_rounding(struct ptx_parser *p, ptx_type type)
 {
-    static const enum ptx_mod rounds[] = {MOD_rn, MOD_rz, MOD_rm, MOD_rp, MOD_COUNT};
+    static const enum ptx_modifier rounds[] = {MOD_rn, MOD_rz, MOD_rm, MOD_rp, MOD_COUNT};
     int round = type == PTX_F64 ? ptx_take_one(p, rounds) : -1;
 
     return round > 0 ? (uint8_t)round : PTX_ROUND_NEAREST;
@@ -234,7 +234,7 @@ static bool decode_mma(struct ptx_parser *p, const struct ptx_row *row)
 /* ldmatrix d, [a] and stmatrix [a], b */
 static bool decode_move_matrix(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod counts[] = {MOD_x1, MOD_x2, MOD_x4, MOD_COUNT};
+    static const enum ptx_modifier counts[] = {MOD_x1, MOD_x2, MOD_x4, MOD_COUNT};
     bool stores = row->op;
     struct ptx_address a;
 

@@ -71,7 +71,7 @@ static unsigned parse_vector(struct ptx_parser *p, const struct ptx_operand *o, 
 /* ---- geometries ---- */
 
 static const struct geometry {
-    enum ptx_mod mod;
+    enum ptx_modifier mod;
     uint8_t dimensions;
     bool is_layered;
     bool is_cube;
@@ -226,7 +226,7 @@ static bool emit_fetch(struct ptx_parser *p, struct ptx_fetch_insn *f, ptx_type 
 
 static bool decode_tex(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod lods[] = {MOD_base, MOD_level, MOD_grad, MOD_COUNT};
+    static const enum ptx_modifier lods[] = {MOD_base, MOD_level, MOD_grad, MOD_COUNT};
     struct ptx_fetch_insn *f = ptx_extra(p, sizeof(*f));
 
     if (!f)
@@ -254,7 +254,7 @@ static bool decode_tex(struct ptx_parser *p, const struct ptx_row *row)
 
 static bool decode_tld4(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod components[] = {MOD_r, MOD_g, MOD_b, MOD_a, MOD_COUNT};
+    static const enum ptx_modifier components[] = {MOD_r, MOD_g, MOD_b, MOD_a, MOD_COUNT};
     struct ptx_fetch_insn *f = ptx_extra(p, sizeof(*f));
     int component = ptx_take_one(p, components);
 
@@ -275,7 +275,7 @@ static bool decode_tld4(struct ptx_parser *p, const struct ptx_row *row)
 
 /* ---- txq, suq ---- */
 
-static const enum ptx_mod queries[] = {
+static const enum ptx_modifier queries[] = {
     [PTX_QUERY_WIDTH] = MOD_width,
     [PTX_QUERY_HEIGHT] = MOD_height,
     [PTX_QUERY_DEPTH] = MOD_depth,
@@ -323,7 +323,7 @@ static bool decode_query(struct ptx_parser *p, const struct ptx_row *row)
 
 static uint8_t take_outside(struct ptx_parser *p)
 {
-    static const enum ptx_mod words[] = {MOD_trap, MOD_clamp, MOD_zero, MOD_COUNT};
+    static const enum ptx_modifier words[] = {MOD_trap, MOD_clamp, MOD_zero, MOD_COUNT};
     int word = ptx_take_one(p, words);
 
     return word < 0 ? PTX_OUTSIDE_TRAP : (uint8_t)word;
@@ -390,7 +390,8 @@ static bool decode_surface(struct ptx_parser *p, const struct ptx_row *row)
 
 static bool decode_sured(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod words[] = {MOD_add, MOD_min, MOD_max, MOD_and, MOD_or, MOD_COUNT};
+    static const enum ptx_modifier words[] = {MOD_add, MOD_min, MOD_max,
+                                              MOD_and, MOD_or,  MOD_COUNT};
     static const uint8_t ops[] = {PTX_ATOM_ADD, PTX_ATOM_MIN, PTX_ATOM_MAX, PTX_ATOM_AND,
                                   PTX_ATOM_OR};
     struct ptx_surface_insn *s = ptx_extra(p, sizeof(*s));

@@ -5,7 +5,8 @@
 #include "emu/ptx/decode/decode.h"
 #include "emu/ptx/handlers/video.h"
 
-static const enum ptx_mod compares[] = {MOD_eq, MOD_ne, MOD_lt, MOD_le, MOD_gt, MOD_ge, MOD_COUNT};
+static const enum ptx_modifier compares[] = {MOD_eq, MOD_ne, MOD_lt,   MOD_le,
+                                             MOD_gt, MOD_ge, MOD_COUNT};
 
 static bool is_word(ptx_type type)
 {
@@ -71,7 +72,7 @@ static bool take_mode(struct ptx_parser *p, struct ptx_video *v)
 
 static bool decode_scalar(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod seconds[] = {MOD_add, MOD_min, MOD_max, MOD_COUNT};
+    static const enum ptx_modifier seconds[] = {MOD_add, MOD_min, MOD_max, MOD_COUNT};
     struct ptx_video *v = ptx_extra(p, sizeof(*v));
     ptx_type a;
     ptx_type b;

@@ -27,7 +27,7 @@ static bool is_sync_needed(const struct ptx_parser *p)
 
 static bool decode_shuffle(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod modes[] = {MOD_up, MOD_down, MOD_bfly, MOD_idx, MOD_COUNT};
+    static const enum ptx_modifier modes[] = {MOD_up, MOD_down, MOD_bfly, MOD_idx, MOD_COUNT};
     bool sync = ptx_take(p, MOD_sync);
     int mode = ptx_take_one(p, modes);
     ptx_op dst;
@@ -52,7 +52,7 @@ static bool decode_shuffle(struct ptx_parser *p, const struct ptx_row *row)
 
 static bool decode_vote(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod modes[] = {MOD_all, MOD_any, MOD_uni, MOD_ballot, MOD_COUNT};
+    static const enum ptx_modifier modes[] = {MOD_all, MOD_any, MOD_uni, MOD_ballot, MOD_COUNT};
     bool sync = ptx_take(p, MOD_sync);
     int mode = ptx_take_one(p, modes);
     ptx_type type = ptx_take_type(p);
@@ -95,7 +95,7 @@ static bool emit_members(struct ptx_parser *p, ptx_fn fn, ptx_type type, uint32_
 
 static bool decode_match(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod modes[] = {MOD_any, MOD_all, MOD_COUNT};
+    static const enum ptx_modifier modes[] = {MOD_any, MOD_all, MOD_COUNT};
     int mode = ptx_take_one(p, modes);
     ptx_type type = ptx_take_type(p);
 
@@ -121,8 +121,8 @@ static bool decode_redux_float(struct ptx_parser *p, int op)
 
 static bool decode_redux(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod ops[] = {MOD_add, MOD_min, MOD_max,  MOD_and,
-                                       MOD_or,  MOD_xor, MOD_COUNT};
+    static const enum ptx_modifier ops[] = {MOD_add, MOD_min, MOD_max,  MOD_and,
+                                            MOD_or,  MOD_xor, MOD_COUNT};
     int op = ptx_take_one(p, ops);
     ptx_type type = ptx_take_type(p);
 

@@ -6,7 +6,7 @@
 #include "emu/ptx/handlers/wmma.h"
 
 static const struct {
-    enum ptx_mod mod;
+    enum ptx_modifier mod;
     uint8_t m, n, k;
 } shapes[] = {
     {MOD_m16n16k16, 16, 16, 16}, {MOD_m8n32k16, 8, 32, 16}, {MOD_m32n8k16, 32, 8, 16},
@@ -80,14 +80,14 @@ static ptx_type register_of(const struct ptx_fragment *f)
 
 static int take_layout(struct ptx_parser *p)
 {
-    static const enum ptx_mod layouts[] = {MOD_row, MOD_col, MOD_COUNT};
+    static const enum ptx_modifier layouts[] = {MOD_row, MOD_col, MOD_COUNT};
 
     return ptx_take_one(p, layouts);
 }
 
 static bool decode_move(struct ptx_parser *p, bool stores)
 {
-    static const enum ptx_mod names[] = {MOD_a, MOD_b, MOD_c, MOD_COUNT};
+    static const enum ptx_modifier names[] = {MOD_a, MOD_b, MOD_c, MOD_COUNT};
     struct ptx_fragment *f = ptx_extra(p, sizeof(*f));
     struct ptx_address a;
     int which = stores ? (ptx_take(p, MOD_d) ? 3 : -1) : ptx_take_one(p, names);

@@ -82,7 +82,7 @@ void ptx_cluster_destroy(struct ptx_run *run, struct ptx_cluster *cluster)
 {
     for (uint32_t k = 0; k < cluster->count; k++)
         ptx_watching_block_end(cluster->blocks[k]);
-    ptx_race_destroy(cluster->race);
+    ptx_shared_race_destroy(cluster->race);
     cluster->race = NULL;
     if (cluster->alive) {
         cluster_free(cluster);

@@ -119,7 +119,7 @@ struct ptx_block {
     struct ptx_block_watching *watching; /* NULL: nothing looked on yet */
 };
 
-struct ptx_race;
+struct ptx_shared_race;
 
 /* Blocks that are resident together; one, where nothing asks for more. */
 struct ptx_cluster {
@@ -129,7 +129,7 @@ struct ptx_cluster {
     uint64_t order;  /* of its start in the launch */
     bool is_arrived; /* somebody has come to its barrier */
     bool is_used;    /* has run before */
-    struct ptx_race *race; /* NULL: nothing looks for races */
+    struct ptx_shared_race *race; /* NULL: nothing looks for races */
     struct ptx_cluster *spare;
     struct ptx_block *blocks[];
 };
@@ -167,7 +167,7 @@ struct ptx_run {
     struct ptx_cluster *spare_clusters; /* finished, to use again */
     struct ptx_blocks
         *blocks;           /* parallel_launch.h: shared by the launch's threads; a run is one thread's */
-    struct ptx_team *team; /* the other threads, NULL: none */
+    struct ptx_parallel_launch *team; /* the other threads, NULL: none */
     uint64_t fault_order;  /* of the cluster that failed */
     bool is_helper;
     bool is_observed;              /* every access to memory goes through ptx_addresses() */

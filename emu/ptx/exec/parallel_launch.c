@@ -24,7 +24,7 @@ struct member {
     bool ok;
 };
 
-struct ptx_team {
+struct ptx_parallel_launch {
     unsigned count;
     struct member members[];
 };
@@ -131,7 +131,7 @@ static bool start_member(struct member *m, const struct ptx_run *first)
     return error == 0;
 }
 
-void ptx_team_call(struct ptx_run *run)
+void ptx_parallel_launch_call(struct ptx_run *run)
 {
     const struct ptx_launch *l = run->launch;
     uint64_t left = run->blocks->count - atomic_load(&run->blocks->next);
@@ -147,7 +147,7 @@ void ptx_team_call(struct ptx_run *run)
         run->team->count++;
 }
 
-bool ptx_team_finish(struct ptx_run *run)
+bool ptx_parallel_launch_finish(struct ptx_run *run)
 {
     bool ok = true;
 

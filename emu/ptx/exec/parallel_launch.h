@@ -20,10 +20,10 @@ struct ptx_blocks {
 bool ptx_run_blocks(struct ptx_run *run);
 
 /* From the launch's own thread, now and then: others may come and help. */
-void ptx_team_call(struct ptx_run *run);
+void ptx_parallel_launch_call(struct ptx_run *run);
 
 /* Wait for them. run->fault and run->instructions become the launch's; false when one of them was
  * out of memory. */
-bool ptx_team_finish(struct ptx_run *run);
+bool ptx_parallel_launch_finish(struct ptx_run *run);
 
 #endif

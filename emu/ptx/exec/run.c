@@ -258,7 +258,7 @@ static bool run_grid(struct ptx_grid *g)
         size_t before = g->resident;
         if (!run_one(g, at))
             return true;
-        ptx_team_call(g->run);
+        ptx_parallel_launch_call(g->run);
         if (g->resident < before)
             continue;
         at++;
@@ -389,7 +389,7 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
         (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / run.cluster_count;
     bool ok = take_workspace(&run) && ptx_watching_begin(&run) && ptx_run_blocks(&run);
     ptx_watching_end(&run);
-    ok = ptx_team_finish(&run) && ok;
+    ok = ptx_parallel_launch_finish(&run) && ok;
     ptx_heap_free(run.workspace);
     if (!ok)
         fault->kind = PTX_FAULT_NO_MEMORY;

@@ -143,10 +143,11 @@ static bool skip_statement(struct ptx_parser *p)
     return ptx_expect(p, ';');
 }
 
-static bool parse_linked(struct ptx_parser *p, enum ptx_mod linkage)
+static bool parse_linked(struct ptx_parser *p, enum ptx_modifier linkage)
 {
     const struct ptx_token *t = &p->lexer.token;
-    enum ptx_mod word = t->kind == PTX_TOKEN_DOT ? ptx_mod_find(t->text, t->size) : MOD_UNKNOWN;
+    enum ptx_modifier word =
+        t->kind == PTX_TOKEN_DOT ? ptx_modifier_find(t->text, t->size) : MOD_UNKNOWN;
 
     if (word == MOD_UNKNOWN)
         return ptx_fail_expected(p, "a directive");
@@ -164,7 +165,8 @@ static bool parse_linked(struct ptx_parser *p, enum ptx_mod linkage)
     case MOD_tex: /* .tex .u32 name: a texture reference, before PTX 1.5 */
         return ptx_parse_variables(p, word, linkage);
     default:
-        return ptx_fail(p, PTX_INVALID, line, "unexpected directive '.%s'", ptx_mod_name(word));
+        return ptx_fail(p, PTX_INVALID, line, "unexpected directive '.%s'",
+                        ptx_modifier_name(word));
     }
 }
 
@@ -201,7 +203,7 @@ static bool parse_alias(struct ptx_parser *p)
 static bool parse_directive(struct ptx_parser *p)
 {
     const struct ptx_token t = p->lexer.token;
-    enum ptx_mod word = ptx_mod_find(t.text, t.size);
+    enum ptx_modifier word = ptx_modifier_find(t.text, t.size);
 
     switch (word) {
     case MOD_version:
@@ -251,7 +253,7 @@ bool ptx_parse_module(struct ptx_parser *p)
 {
     const struct ptx_token *t = &p->lexer.token;
 
-    if (t->kind != PTX_TOKEN_DOT || ptx_mod_find(t->text, t->size) != MOD_version)
+    if (t->kind != PTX_TOKEN_DOT || ptx_modifier_find(t->text, t->size) != MOD_version)
         return ptx_fail(p, PTX_INVALID, t->line, "missing .version directive at the start");
     while (p->lexer.token.kind != PTX_TOKEN_END && p->status == PTX_OK) {
         if (!(t->kind == PTX_TOKEN_DOT ? parse_directive(p) : parse_other(p)))

@@ -248,7 +248,7 @@ static bool parse_parenthesis(struct ptx_parser *p, unsigned depth, struct ptx_v
 
     if (t.kind != PTX_TOKEN_DOT)
         return parse_conditional(p, depth + 1, out) && ptx_expect(p, ')');
-    enum ptx_mod type = ptx_mod_find(t.text, t.size);
+    enum ptx_modifier type = ptx_modifier_find(t.text, t.size);
     if (type != PTX_S64 && type != PTX_U64)
         return ptx_fail_expected(p, "a cast to .s64 or .u64");
     ptx_lexer_next(&p->lexer);

@@ -109,7 +109,8 @@ static bool parse_param(struct ptx_parser *p)
 {
     struct ptx_declaration d = {.type = 0};
     struct ptx_token t = p->lexer.token;
-    enum ptx_mod word = t.kind == PTX_TOKEN_DOT ? ptx_mod_find(t.text, t.size) : MOD_UNKNOWN;
+    enum ptx_modifier word =
+        t.kind == PTX_TOKEN_DOT ? ptx_modifier_find(t.text, t.size) : MOD_UNKNOWN;
 
     if (word != MOD_param && word != MOD_reg)
         return ptx_fail_expected(p, "a parameter");
@@ -172,7 +173,7 @@ static bool parse_cluster(struct ptx_parser *p)
 }
 
 /* Directives without a value. */
-static bool take_plain(struct ptx_function *info, enum ptx_mod word)
+static bool take_plain(struct ptx_function *info, enum ptx_modifier word)
 {
     info->is_explicit_cluster |= word == MOD_explicitcluster;
     info->blocks_are_clusters |= word == MOD_blocksareclusters;
@@ -202,7 +203,7 @@ static bool parse_directives(struct ptx_parser *p)
 {
     while (p->lexer.token.kind == PTX_TOKEN_DOT) {
         struct ptx_token t = p->lexer.token;
-        enum ptx_mod word = ptx_mod_find(t.text, t.size);
+        enum ptx_modifier word = ptx_modifier_find(t.text, t.size);
         uint32_t ignored[3];
         bool ok = true;
         ptx_lexer_next(&p->lexer);
@@ -248,7 +249,7 @@ static struct ptx_code *code_create(struct ptx_parser *p, const struct ptx_token
 
 /* The function that a head declares. */
 static struct ptx_code *code_for(struct ptx_parser *p, const struct ptx_token *name,
-                                 enum ptx_mod linkage)
+                                 enum ptx_modifier linkage)
 {
     struct ptx_symbol *s = ptx_symbol_find(p, name);
 
@@ -279,7 +280,7 @@ static void reset_function(struct ptx_parser *p)
 
 /* A body that a .weak twin makes superfluous is checked all the same, then dropped. */
 static struct ptx_code *code_to_define(struct ptx_parser *p, struct ptx_code *code,
-                                       const struct ptx_token *name, enum ptx_mod linkage)
+                                       const struct ptx_token *name, enum ptx_modifier linkage)
 {
     if (!code->is_defined)
         return code;
@@ -333,7 +334,8 @@ static bool parse_body(struct ptx_parser *p, struct ptx_code *code, bool is_firs
 }
 
 /* After the parameters: directives, then a body or a semicolon. */
-static bool parse_rest(struct ptx_parser *p, const struct ptx_token *name, enum ptx_mod linkage)
+static bool parse_rest(struct ptx_parser *p, const struct ptx_token *name,
+                       enum ptx_modifier linkage)
 {
     struct ptx_code head = *p->code;
     struct ptx_code *code = code_for(p, name, linkage);
@@ -374,7 +376,7 @@ static bool skip_attribute(struct ptx_parser *p)
     const struct ptx_token *t = &p->lexer.token;
     unsigned depth = 0;
 
-    if (t->kind != PTX_TOKEN_DOT || ptx_mod_find(t->text, t->size) != MOD_attribute)
+    if (t->kind != PTX_TOKEN_DOT || ptx_modifier_find(t->text, t->size) != MOD_attribute)
         return true;
     do {
         ptx_lexer_next(&p->lexer);
@@ -387,7 +389,7 @@ static bool skip_attribute(struct ptx_parser *p)
 /* (results) name (parameters) directives, from behind .entry or .func. The name must be in scope 0
  * before the parameters, whose symbols are dropped at the end. */
 static bool parse_head(struct ptx_parser *p, struct ptx_token *name, size_t *known,
-                       enum ptx_mod linkage)
+                       enum ptx_modifier linkage)
 {
     struct ptx_code *head = p->code;
     struct ptx_lexer results = p->lexer;
@@ -415,7 +417,7 @@ static bool parse_head(struct ptx_parser *p, struct ptx_token *name, size_t *kno
     return ok && parse_directives(p);
 }
 
-bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_mod linkage)
+bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_modifier linkage)
 {
     struct ptx_code head = {
         .info = {.is_entry = is_entry, .version = p->version, .target = (uint16_t)p->target},

@@ -54,7 +54,7 @@ static void fill(void)
     }
 }
 
-enum ptx_mod ptx_mod_find(const char *text, size_t size)
+enum ptx_modifier ptx_modifier_find(const char *text, size_t size)
 {
     pthread_once(&once, fill);
     for (unsigned at = slot_of(text, size); slots[at]; at = (at + 1) % SLOT_COUNT) {
@@ -65,7 +65,7 @@ enum ptx_mod ptx_mod_find(const char *text, size_t size)
     return MOD_UNKNOWN;
 }
 
-const char *ptx_mod_name(enum ptx_mod mod)
+const char *ptx_modifier_name(enum ptx_modifier mod)
 {
     return mod < MOD_COUNT ? names[mod] : "?";
 }

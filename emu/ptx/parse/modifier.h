@@ -201,7 +201,7 @@
     X(async_generic, "async::generic")                                                             \
     X(l2_evict_unchanged, "L2::evict_unchanged")
 
-enum ptx_mod {
+enum ptx_modifier {
 #define X(id, text, size, kind) PTX_##id,
     PTX_TYPES(X)
 #undef X
@@ -221,8 +221,8 @@ enum ptx_mod {
 typedef uint8_t ptx_type;
 
 /* Text without the dot; MOD_UNKNOWN when the engine has no use for such a word. Any thread. */
-enum ptx_mod ptx_mod_find(const char *text, size_t size);
-const char *ptx_mod_name(enum ptx_mod mod);
+enum ptx_modifier ptx_modifier_find(const char *text, size_t size);
+const char *ptx_modifier_name(enum ptx_modifier mod);
 
 /* Bytes in memory, 0 for .pred. */
 unsigned ptx_type_size(ptx_type type);

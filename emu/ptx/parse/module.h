@@ -40,7 +40,7 @@ struct ptx_var {
 struct ptx_inner_var {
     uint32_t at; /* offset in the text */
     uint32_t line;
-    uint16_t space; /* enum ptx_mod */
+    uint16_t space; /* enum ptx_modifier */
 };
 
 struct ptx_array {

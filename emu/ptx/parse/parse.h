@@ -96,7 +96,7 @@ struct ptx_statement {
     struct ptx_token opcode;
     uint32_t line;
     ptx_op guard;
-    enum ptx_mod mods[PTX_MOD_MAX];
+    enum ptx_modifier mods[PTX_MOD_MAX];
     bool mod_used[PTX_MOD_MAX];
     struct ptx_token mod_tokens[PTX_MOD_MAX];
     unsigned mod_count;
@@ -248,13 +248,13 @@ struct ptx_declaration {
 /* Type, .align, .v4 and such; then the name with its dimensions. */
 bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d);
 bool ptx_parse_declarator(struct ptx_parser *p, struct ptx_declaration *d);
-bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage);
+bool ptx_parse_variables(struct ptx_parser *p, enum ptx_modifier space, enum ptx_modifier linkage);
 /* reference.c: .texref, .samplerref and .surfref in a declaration. False: not one of these. */
-bool ptx_reference_type(struct ptx_declaration *d, enum ptx_mod word);
+bool ptx_reference_type(struct ptx_declaration *d, enum ptx_modifier word);
 /* { filter_mode = linear, ... }: the bytes of a sampler, for the variable's initialiser. */
 bool ptx_parse_reference(struct ptx_parser *p, struct ptx_var *var);
 /* function.c */
-bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_mod linkage);
+bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_modifier linkage);
 /* What a function's calls and variables need of others is there. */
 bool ptx_link_code(struct ptx_parser *p, const struct ptx_code *code);
 bool ptx_link_relocs(struct ptx_parser *p, size_t first);

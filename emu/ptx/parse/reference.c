@@ -10,7 +10,7 @@
 
 #define REFERENCE_SIZE ((sizeof(struct ptx_sampler) + 7) / 8 * 8)
 
-bool ptx_reference_type(struct ptx_declaration *d, enum ptx_mod word)
+bool ptx_reference_type(struct ptx_declaration *d, enum ptx_modifier word)
 {
     switch (word) {
     case MOD_texref:

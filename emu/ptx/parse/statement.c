@@ -413,7 +413,7 @@ static bool parse_instruction(struct ptx_parser *p)
         const struct ptx_token *t = &p->lexer.token;
         if (s->mod_count == PTX_MOD_MAX)
             return ptx_fail(p, PTX_INVALID, s->line, "too many modifiers");
-        s->mods[s->mod_count] = ptx_mod_find(t->text, t->size);
+        s->mods[s->mod_count] = ptx_modifier_find(t->text, t->size);
         s->mod_tokens[s->mod_count] = *t;
         s->mod_used[s->mod_count++] = false;
         ptx_lexer_next(&p->lexer);
@@ -463,7 +463,8 @@ static bool parse_prototype(struct ptx_parser *p, const struct ptx_token *name)
 static bool parse_after_label(struct ptx_parser *p, const struct ptx_token *name)
 {
     const struct ptx_token *t = &p->lexer.token;
-    enum ptx_mod word = t->kind == PTX_TOKEN_DOT ? ptx_mod_find(t->text, t->size) : MOD_UNKNOWN;
+    enum ptx_modifier word =
+        t->kind == PTX_TOKEN_DOT ? ptx_modifier_find(t->text, t->size) : MOD_UNKNOWN;
 
     if (word == MOD_branchtargets) {
         ptx_lexer_next(&p->lexer);
@@ -484,7 +485,7 @@ static bool skip_line(struct ptx_parser *p)
 }
 
 /* Where it stands is kept for the module's record. */
-static bool parse_inner_variables(struct ptx_parser *p, enum ptx_mod space)
+static bool parse_inner_variables(struct ptx_parser *p, enum ptx_modifier space)
 {
     struct ptx_inner_var *inner =
         p->again ? NULL : ptx_array_add(&p->module->inner_vars, sizeof(*inner));
@@ -503,7 +504,7 @@ static bool parse_inner_variables(struct ptx_parser *p, enum ptx_mod space)
 static bool parse_directive(struct ptx_parser *p)
 {
     struct ptx_token t = p->lexer.token;
-    enum ptx_mod word = ptx_mod_find(t.text, t.size);
+    enum ptx_modifier word = ptx_modifier_find(t.text, t.size);
 
     if (word == MOD_loc || word == MOD_file)
         return skip_line(p);

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse_attributes(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod word)
+static bool parse_attributes(struct ptx_parser *p, struct ptx_declaration *d,
+                             enum ptx_modifier word)
 {
     uint64_t value;
 
@@ -51,7 +52,7 @@ bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d)
     d->vector = 0;
     while (p->lexer.token.kind == PTX_TOKEN_DOT) {
         struct ptx_token t = p->lexer.token;
-        enum ptx_mod word = ptx_mod_find(t.text, t.size);
+        enum ptx_modifier word = ptx_modifier_find(t.text, t.size);
         ptx_lexer_next(&p->lexer);
         if (word < PTX_TYPE_COUNT) {
             d->type = (ptx_type)word;
@@ -387,7 +388,7 @@ static struct ptx_var *var_made_at(const struct ptx_module *m, uint32_t at,
 /* The variable that a declaration means: a new one, or one that another unit or an earlier line
  * declared under this name, or that was made when this body was met first. */
 static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaration *d,
-                               enum ptx_mod linkage)
+                               enum ptx_modifier linkage)
 {
     struct ptx_symbol *s = ptx_symbol_find(p, &d->name);
     struct ptx_var *var = NULL;
@@ -414,7 +415,7 @@ static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaratio
     return var;
 }
 
-static bool define_var(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod linkage)
+static bool define_var(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_modifier linkage)
 {
     struct ptx_var *var = var_for(p, d, linkage);
     struct ptx_var spare = {.info.name = ""};
@@ -465,7 +466,7 @@ static bool define_local(struct ptx_parser *p, struct ptx_declaration *d)
     return true;
 }
 
-static bool define(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod linkage)
+static bool define(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_modifier linkage)
 {
     if (p->code && d->space == PTX_SPACE_LOCAL)
         return define_local(p, d);
@@ -473,7 +474,8 @@ static bool define(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod
 }
 
 /* .param .u64 %P<2> declares %P0 and %P1. Their names are nowhere in the text. */
-static bool define_numbered(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod linkage)
+static bool define_numbered(struct ptx_parser *p, struct ptx_declaration *d,
+                            enum ptx_modifier linkage)
 {
     struct ptx_token stem = d->name;
     uint64_t count;
@@ -496,7 +498,7 @@ static bool define_numbered(struct ptx_parser *p, struct ptx_declaration *d, enu
     return true;
 }
 
-bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage)
+bool ptx_parse_variables(struct ptx_parser *p, enum ptx_modifier space, enum ptx_modifier linkage)
 {
     struct ptx_declaration d = {.is_const = space == MOD_const,
                                 .kind = space == MOD_tex ? PTX_VARIABLE_TEXREF : PTX_VARIABLE_DATA};
