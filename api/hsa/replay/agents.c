@@ -87,7 +87,7 @@ static void use(struct hsa_part *parts, uint32_t count, uint64_t id)
         part->is_used = true;
 }
 
-int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record)
+int hsa_agents_plan(struct hsa_replay *replay, const struct sbt_record *record)
 {
     struct hsa_machine_parts *r = &replay->recorded;
 
@@ -282,7 +282,7 @@ static int match_pools(struct hsa_replay *replay, struct hsa_part *wanted, uint3
                        const struct hsa_part *pools, uint32_t count)
 {
     for (uint32_t i = 0; i < wanted_count; i++) {
-        hsa_agent_t agent = hsa_machine_agent(replay, wanted[i].agent);
+        hsa_agent_t agent = hsa_agents_agent(replay, wanted[i].agent);
         wanted[i].raw = agent.handle ? match_pool(&wanted[i], agent.handle, pools, count) : 0;
         if (wanted[i].is_used && !wanted[i].raw)
             return tsm_fail(TSM_E_UNSUPPORTED,
@@ -312,7 +312,7 @@ static int match(struct hsa_replay *replay)
                                replay->here.region_count);
 }
 
-hsa_agent_t hsa_machine_agent(const struct hsa_replay *replay, uint64_t id)
+hsa_agent_t hsa_agents_agent(const struct hsa_replay *replay, uint64_t id)
 {
     for (uint32_t i = 0; i < replay->recorded.agent_count; i++)
         if (replay->recorded.agents[i].id == id)
@@ -320,7 +320,7 @@ hsa_agent_t hsa_machine_agent(const struct hsa_replay *replay, uint64_t id)
     return (hsa_agent_t){0};
 }
 
-bool hsa_machine_is_software(const struct hsa_replay *replay, hsa_agent_t agent)
+bool hsa_agents_are_software(const struct hsa_replay *replay, hsa_agent_t agent)
 {
     for (uint32_t i = 0; i < replay->here.agent_count; i++)
         if (replay->here.agents[i].raw == agent.handle)
@@ -328,12 +328,12 @@ bool hsa_machine_is_software(const struct hsa_replay *replay, hsa_agent_t agent)
     return false;
 }
 
-const struct hsa_part *hsa_machine_pool(const struct hsa_replay *replay, uint64_t id)
+const struct hsa_part *hsa_agents_pool(const struct hsa_replay *replay, uint64_t id)
 {
     return part_of((struct hsa_part *)replay->recorded.pools, replay->recorded.pool_count, id);
 }
 
-const struct hsa_part *hsa_machine_region(const struct hsa_replay *replay, uint64_t id)
+const struct hsa_part *hsa_agents_region(const struct hsa_replay *replay, uint64_t id)
 {
     return part_of((struct hsa_part *)replay->recorded.regions, replay->recorded.region_count, id);
 }
@@ -346,7 +346,7 @@ static void *find_symbol(void *library, const char *name)
     return dlsym(library, name);
 }
 
-void hsa_machine_close(struct hsa_replay *replay)
+void hsa_agents_close(struct hsa_replay *replay)
 {
     if (replay->is_up)
         replay->calls.hsa_shut_down();
@@ -413,7 +413,7 @@ static int open_at(struct hsa_replay *replay, const char *path)
     if (!error)
         error = check_sandbox(replay);
     if (error)
-        hsa_machine_close(replay);
+        hsa_agents_close(replay);
     return error;
 }
 
@@ -425,7 +425,7 @@ static int open_emu(struct hsa_replay *replay)
     return open_at(replay, path);
 }
 
-int hsa_machine_open(struct hsa_replay *replay)
+int hsa_agents_open(struct hsa_replay *replay)
 {
     const struct tsm_replay_options *options = replay->options;
     char why[256];

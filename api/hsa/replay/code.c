@@ -191,7 +191,7 @@ static int load(struct hsa_replay *replay, struct executable_state *executable,
     return loaded(
         replay, executable, reader,
         replay->calls.hsa_executable_load_agent_code_object(
-            executable->raw, hsa_machine_agent(replay, agent), reader->raw, options, NULL));
+            executable->raw, hsa_agents_agent(replay, agent), reader->raw, options, NULL));
 }
 
 int replay_hsa_executable_load_agent_code_object(struct hsa_replay *replay,
@@ -290,7 +290,7 @@ static int define(struct hsa_replay *replay, const struct sbt_record *record,
         replay,
         function(
             executable->raw,
-            hsa_machine_agent(
+            hsa_agents_agent(
                 replay, hsa_slot(record, SLOT_hsa_executable_agent_global_variable_define_agent)),
             text(replay, record, SLOT_hsa_executable_agent_global_variable_define_variable_name),
             (void *)(uintptr_t)hsa_memory_translate(&replay->memory, address)));
@@ -315,7 +315,7 @@ static int find_symbol(struct hsa_replay *replay, uint64_t executable_id, uint64
                        const char *name, hsa_executable_symbol_t *out)
 {
     const struct executable_state *executable = executable_find(replay, executable_id);
-    hsa_agent_t agent = hsa_machine_agent(replay, agent_id);
+    hsa_agent_t agent = hsa_agents_agent(replay, agent_id);
 
     if (!executable || !name ||
         replay->calls.hsa_executable_get_symbol_by_name(executable->raw, name, &agent, out) !=

@@ -149,9 +149,9 @@ int replay_hsa_amd_memory_async_copy(struct hsa_replay *replay, const struct sbt
         return tsm_fail(TSM_E_MEMORY, "no memory for a copy's signals");
     sending(stream, completion);
     status = replay->calls.hsa_amd_memory_async_copy(
-        to, hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_dst_agent)),
+        to, hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_dst_agent)),
         pointer(hsa_memory_translate(&replay->memory, src)),
-        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_src_agent)), size,
+        hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_src_agent)), size,
         dep_count, dep_count ? deps : NULL, completion->raw);
     free(deps);
     return sent(replay, stream, completion, status, "hsa_amd_memory_async_copy");
@@ -220,7 +220,7 @@ int replay_hsa_amd_memory_async_copy_rect(struct hsa_replay *replay,
     sending(stream, completion);
     status = replay->calls.hsa_amd_memory_async_copy_rect(
         &to, &none, &from, &none, &range,
-        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_copy_agent)),
+        hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_copy_agent)),
         (hsa_amd_copy_direction_t)hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_dir),
         dep_count, dep_count ? deps : NULL, completion->raw);
     free(deps);
@@ -234,7 +234,7 @@ int replay_hsa_amd_svm_prefetch_async(struct hsa_replay *replay, const struct sb
     struct hsa_signal_state *completion = hsa_signal_find(
         replay, hsa_slot(record, SLOT_hsa_amd_svm_prefetch_async_completion_signal));
     hsa_agent_t agent =
-        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_svm_prefetch_async_agent));
+        hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_amd_svm_prefetch_async_agent));
     struct hsa_stream *stream = hsa_stream_of(replay, record->stream);
     uint8_t *bytes = stream && completion ? hsa_stream_arguments(replay, stream, 128) : NULL;
     hsa_signal_t *deps;

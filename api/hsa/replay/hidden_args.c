@@ -21,7 +21,7 @@ static bool begins(const char *text, const char *with)
 }
 
 /* False: `kind`, without its prefix, is nothing that the dispatch tells. */
-static bool of_dispatch(const char *kind, const struct hsa_hidden *here, uint64_t *value)
+static bool of_dispatch(const char *kind, const struct hsa_hidden_args *here, uint64_t *value)
 {
     unsigned axis = axis_of(kind);
 
@@ -40,7 +40,7 @@ static bool of_dispatch(const char *kind, const struct hsa_hidden *here, uint64_
     return true;
 }
 
-static bool of_queue(const char *kind, const struct hsa_hidden *here, uint64_t *value)
+static bool of_queue(const char *kind, const struct hsa_hidden_args *here, uint64_t *value)
 {
     if (!strcmp(kind, "queue_ptr"))
         *value = here->queue;
@@ -56,7 +56,7 @@ static bool of_queue(const char *kind, const struct hsa_hidden *here, uint64_t *
 }
 
 /* False: it was an address of something that is not here. */
-static bool make(const char *kind, const struct hsa_hidden *here, uint64_t recorded,
+static bool make(const char *kind, const struct hsa_hidden_args *here, uint64_t recorded,
                  uint64_t *value)
 {
     *value = 0;
@@ -68,7 +68,7 @@ static bool make(const char *kind, const struct hsa_hidden *here, uint64_t recor
     return *value == recorded;
 }
 
-bool hsa_hidden_has(const struct hsa_code_kernel *kernel, const char *value_kind)
+bool hsa_hidden_args_has(const struct hsa_code_kernel *kernel, const char *value_kind)
 {
     for (uint32_t i = 0; i < kernel->argument_count; i++)
         if (!strcmp(kernel->arguments[i].value_kind, value_kind))
@@ -76,8 +76,9 @@ bool hsa_hidden_has(const struct hsa_code_kernel *kernel, const char *value_kind
     return false;
 }
 
-const char *hsa_hidden_make(const struct hsa_code_kernel *kernel, const struct hsa_hidden *here,
-                            uint8_t *arguments, size_t size)
+const char *hsa_hidden_args_fill(const struct hsa_code_kernel *kernel,
+                                 const struct hsa_hidden_args *here, uint8_t *arguments,
+                                 size_t size)
 {
     const char *missing = NULL;
 

@@ -25,7 +25,7 @@
 #include "api/hsa/code.h"
 
 /* What there is here. */
-struct hsa_hidden {
+struct hsa_hidden_args {
     uint32_t grid[3], group[3]; /* of the dispatch, in work-items; group: not 0 */
     uint32_t dimensions;        /* 1 to 3 */
     uint32_t dynamic_size;      /* group memory beyond what the kernel itself needs, bytes */
@@ -35,11 +35,12 @@ struct hsa_hidden {
 };
 
 /* Does the kernel have a hidden argument of that kind ("hidden_printf_buffer")? */
-bool hsa_hidden_has(const struct hsa_code_kernel *kernel, const char *value_kind);
+bool hsa_hidden_args_has(const struct hsa_code_kernel *kernel, const char *value_kind);
 
 /* Make those in a kernel's argument block of `size` bytes. Returns the kind of the first that was
  * the address of an object which is missing here, NULL: none was. */
-const char *hsa_hidden_make(const struct hsa_code_kernel *kernel, const struct hsa_hidden *here,
-                            uint8_t *arguments, size_t size);
+const char *hsa_hidden_args_fill(const struct hsa_code_kernel *kernel,
+                                 const struct hsa_hidden_args *here, uint8_t *arguments,
+                                 size_t size);
 
 #endif

@@ -102,8 +102,7 @@ static bool has_room(const struct tsm_region *region, uint64_t address, uint64_t
 int replay_hsa_ext_image_create(struct hsa_replay *replay, const struct sbt_record *record)
 {
     const uint32_t first = SLOT_hsa_ext_image_create_geometry;
-    hsa_agent_t agent =
-        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_create_agent));
+    hsa_agent_t agent = hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_create_agent));
     uint64_t data = hsa_slot(record, SLOT_hsa_ext_image_create_image_data);
     hsa_access_permission_t access =
         (hsa_access_permission_t)hsa_slot(record, SLOT_hsa_ext_image_create_access_permission);
@@ -141,7 +140,7 @@ int replay_hsa_ext_sampler_create(struct hsa_replay *replay, const struct sbt_re
         (uint32_t)hsa_slot(record, SLOT_hsa_ext_sampler_create_address_mode)};
     hsa_ext_sampler_t sampler = {0};
     hsa_status_t status = replay->calls.hsa_ext_sampler_create(
-        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_ext_sampler_create_agent)), &about,
+        hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_ext_sampler_create_agent)), &about,
         &sampler);
 
     if (status != HSA_STATUS_SUCCESS)
@@ -157,7 +156,7 @@ int replay_hsa_ext_image_destroy(struct hsa_replay *replay, const struct sbt_rec
 
     if (image.handle)
         replay->calls.hsa_ext_image_destroy(
-            hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_destroy_agent)), image);
+            hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_destroy_agent)), image);
     return 0;
 }
 
@@ -168,7 +167,7 @@ int replay_hsa_ext_sampler_destroy(struct hsa_replay *replay, const struct sbt_r
 
     if (sampler.handle)
         replay->calls.hsa_ext_sampler_destroy(
-            hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_ext_sampler_destroy_agent)),
+            hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_ext_sampler_destroy_agent)),
             sampler);
     return 0;
 }
@@ -249,7 +248,7 @@ int replay_hsa_ext_image_import(struct hsa_replay *replay, const struct sbt_reco
         return tsm_fail(TSM_E_FORMAT, "pixels from memory, or for an image, that was never made");
     }
     status = replay->calls.hsa_ext_image_import(
-        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_import_agent)), from,
+        hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_import_agent)), from,
         payload ? 0 : row_pitch, payload ? 0 : slice_pitch, image, &region);
     free(payload);
     return moved(replay, "hsa_ext_image_import", status);
@@ -304,7 +303,7 @@ int replay_hsa_ext_image_export(struct hsa_replay *replay, const struct sbt_reco
         return error;
     return moved(replay, "hsa_ext_image_export",
                  replay->calls.hsa_ext_image_export(
-                     hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_export_agent)),
+                     hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_export_agent)),
                      image, to, packed ? 0 : row_pitch, packed ? 0 : slice_pitch, &region));
 }
 
@@ -322,7 +321,7 @@ int replay_hsa_ext_image_copy(struct hsa_replay *replay, const struct sbt_record
         return tsm_fail(TSM_E_FORMAT, "a copy of an image that was never made");
     return moved(replay, "hsa_ext_image_copy",
                  replay->calls.hsa_ext_image_copy(
-                     hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_copy_agent)),
+                     hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_copy_agent)),
                      from, &src, to, &dst, &range));
 }
 
@@ -340,6 +339,6 @@ int replay_hsa_ext_image_clear(struct hsa_replay *replay, const struct sbt_recor
     memcpy(value, bytes, size < sizeof(value) ? size : sizeof(value));
     return moved(replay, "hsa_ext_image_clear",
                  replay->calls.hsa_ext_image_clear(
-                     hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_clear_agent)),
+                     hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_ext_image_clear_agent)),
                      image, value, &region));
 }

@@ -9,7 +9,7 @@
 int replay_hsa_amd_ipc_memory_attach(struct hsa_replay *replay, const struct sbt_record *record)
 {
     const struct hsa_part *pool =
-        hsa_machine_pool(replay, hsa_slot(record, SLOT_hsa_amd_ipc_memory_attach_pool));
+        hsa_agents_pool(replay, hsa_slot(record, SLOT_hsa_amd_ipc_memory_attach_pool));
     uint64_t address = hsa_slot(record, SLOT_hsa_amd_ipc_memory_attach_mapped_ptr);
     uint64_t size = hsa_slot(record, SLOT_hsa_amd_ipc_memory_attach_len), content_size;
     hsa_status_t status = HSA_STATUS_SUCCESS;

@@ -304,7 +304,7 @@ static int fill(struct hsa_replay *replay, const struct hsa_part *pool,
     hsa_status_t status;
 
     if (pool->host_access ||
-        (!value && hsa_machine_is_software(replay, hsa_machine_agent(replay, pool->agent))))
+        (!value && hsa_agents_are_software(replay, hsa_agents_agent(replay, pool->agent))))
         return 0;
     status =
         replay->calls.hsa_amd_memory_fill(pointer(region->actual), value, size / sizeof(value));
@@ -599,7 +599,7 @@ void hsa_memory_finish(struct hsa_replay *replay)
 int replay_hsa_amd_memory_pool_allocate(struct hsa_replay *replay, const struct sbt_record *record)
 {
     const struct hsa_part *pool =
-        hsa_machine_pool(replay, hsa_slot(record, SLOT_hsa_amd_memory_pool_allocate_memory_pool));
+        hsa_agents_pool(replay, hsa_slot(record, SLOT_hsa_amd_memory_pool_allocate_memory_pool));
 
     if (!pool)
         return tsm_fail(TSM_E_FORMAT, "memory of a pool that the trace does not describe");
@@ -616,7 +616,7 @@ int replay_hsa_amd_memory_pool_free(struct hsa_replay *replay, const struct sbt_
 int replay_hsa_memory_allocate(struct hsa_replay *replay, const struct sbt_record *record)
 {
     const struct hsa_part *region =
-        hsa_machine_region(replay, hsa_slot(record, SLOT_hsa_memory_allocate_region));
+        hsa_agents_region(replay, hsa_slot(record, SLOT_hsa_memory_allocate_region));
 
     for (uint32_t i = 0; region && i < replay->recorded.pool_count; i++) {
         const struct hsa_part *pool = &replay->recorded.pools[i];

@@ -85,7 +85,7 @@ static bool make_hidden(struct hsa_replay *replay, struct hsa_stream *stream,
                         uint8_t *arguments, size_t size)
 {
     const amd_queue_t *queue = (const void *)stream->queue;
-    struct hsa_hidden here = {
+    struct hsa_hidden_args here = {
         .grid = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
         .group = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
         .dimensions =
@@ -99,14 +99,14 @@ static bool make_hidden(struct hsa_replay *replay, struct hsa_stream *stream,
         here.group[i] += !here.group[i];
     if (packet->group_segment_size > kernel->info.group_size)
         here.dynamic_size = packet->group_segment_size - kernel->info.group_size;
-    if (hsa_hidden_has(&kernel->info, "hidden_printf_buffer")) {
+    if (hsa_hidden_args_has(&kernel->info, "hidden_printf_buffer")) {
         void *buffer = hsa_stream_arguments(replay, stream, PRINTF_SIZE);
         if (!buffer)
             return false;
         memset(buffer, 0, PRINTF_SIZE);
         here.printf_buffer = (uintptr_t)buffer;
     }
-    missing = hsa_hidden_make(&kernel->info, &here, arguments, size);
+    missing = hsa_hidden_args_fill(&kernel->info, &here, arguments, size);
     if (missing && !kernel->was_told)
         tsm_log(TSM_LOG_WARN, "%s was given a %s, which a replay cannot make: 0 in its place",
                 kernel->info.name, missing);

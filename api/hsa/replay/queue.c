@@ -263,14 +263,14 @@ int replay_hsa_queue_create(struct hsa_replay *replay, const struct sbt_record *
 {
     uint64_t number = hsa_slot(record, SLOT_hsa_queue_create_stream);
     struct hsa_stream *stream = hsa_stream_of(replay, (uint32_t)number);
-    hsa_agent_t agent = hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_queue_create_agent));
+    hsa_agent_t agent = hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_queue_create_agent));
     hsa_status_t status;
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a queue without a stream");
     if (stream->fence.handle)
         return tsm_fail(TSM_E_FORMAT, "a queue on a stream that has one");
-    stream->is_software = hsa_machine_is_software(replay, agent);
+    stream->is_software = hsa_agents_are_software(replay, agent);
     status = replay->calls.hsa_signal_create(1, 0, NULL, &stream->fence);
     if (status == HSA_STATUS_SUCCESS)
         status = replay->calls.hsa_queue_create(

@@ -101,7 +101,7 @@ static void backend_close(struct tsm_backend_state *state)
         hsa_code_finish(replay);
     }
     hsa_memory_finish(replay);
-    hsa_machine_close(replay);
+    hsa_agents_close(replay);
     sbt_map_finish(&replay->objects);
     sbt_map_finish(&replay->queues);
     sbt_map_finish(&replay->images);
@@ -140,7 +140,7 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
         if (error)
             return error;
     }
-    return hsa_machine_plan(replay, record);
+    return hsa_agents_plan(replay, record);
 }
 
 static int backend_prepare(struct tsm_backend_state *state)
@@ -152,7 +152,7 @@ static int backend_prepare(struct tsm_backend_state *state)
     if (!replay->streams)
         return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", replay->stream_count);
     hsa_memory_keep(&replay->memory);
-    error = hsa_machine_open(replay);
+    error = hsa_agents_open(replay);
     if (!error)
         hsa_memory_reserve(replay);
     return error;

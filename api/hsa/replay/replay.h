@@ -55,16 +55,16 @@ struct hsa_machine_parts {
     uint32_t agent_count, pool_count, region_count;
 };
 
-int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record);
+int hsa_agents_plan(struct hsa_replay *replay, const struct sbt_record *record);
 /* Open a runtime that has everything that the trace needs. */
-int hsa_machine_open(struct hsa_replay *replay);
-void hsa_machine_close(struct hsa_replay *replay);
-hsa_agent_t hsa_machine_agent(const struct hsa_replay *replay, uint64_t id);
+int hsa_agents_open(struct hsa_replay *replay);
+void hsa_agents_close(struct hsa_replay *replay);
+hsa_agent_t hsa_agents_agent(const struct hsa_replay *replay, uint64_t id);
 /* Of an agent here: it performs agent dispatch packets as recorded. */
-bool hsa_machine_is_software(const struct hsa_replay *replay, hsa_agent_t agent);
+bool hsa_agents_are_software(const struct hsa_replay *replay, hsa_agent_t agent);
 /* The recorded pool or region, with its counterpart. NULL: there is none of this id. */
-const struct hsa_part *hsa_machine_pool(const struct hsa_replay *replay, uint64_t id);
-const struct hsa_part *hsa_machine_region(const struct hsa_replay *replay, uint64_t id);
+const struct hsa_part *hsa_agents_pool(const struct hsa_replay *replay, uint64_t id);
+const struct hsa_part *hsa_agents_region(const struct hsa_replay *replay, uint64_t id);
 
 /* ---- memory (memory.c) --------------------------------------------------------------
  */

@@ -46,7 +46,7 @@ void hsa_virtual_finish(struct hsa_replay *replay)
 static int make(struct hsa_replay *replay, uint64_t id, uint64_t pool_id, uint64_t size,
                 uint64_t known)
 {
-    const struct hsa_part *pool = hsa_machine_pool(replay, pool_id);
+    const struct hsa_part *pool = hsa_agents_pool(replay, pool_id);
     hsa_vmem_handle_t handle = {known};
     hsa_status_t status = HSA_STATUS_SUCCESS;
     struct vmem *vmem;
@@ -180,7 +180,7 @@ int replay_hsa_amd_vmem_unmap(struct hsa_replay *replay, const struct sbt_record
 int replay_hsa_amd_interop_map_buffer(struct hsa_replay *replay, const struct sbt_record *record)
 {
     const struct hsa_part *pool =
-        hsa_machine_pool(replay, hsa_slot(record, SLOT_hsa_amd_interop_map_buffer_pool));
+        hsa_agents_pool(replay, hsa_slot(record, SLOT_hsa_amd_interop_map_buffer_pool));
     uint64_t address = hsa_slot(record, SLOT_hsa_amd_interop_map_buffer_ptr);
     uint64_t size = hsa_slot(record, SLOT_hsa_amd_interop_map_buffer_size);
     uint64_t of = hsa_slot(record, SLOT_hsa_amd_interop_map_buffer_of);

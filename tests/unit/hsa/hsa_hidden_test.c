@@ -53,14 +53,14 @@ static const struct kind {
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
-static const struct hsa_hidden here = {.grid = {1000, 7, 1},
-                                       .group = {64, 3, 1},
-                                       .dimensions = 2,
-                                       .dynamic_size = 256,
-                                       .queue = 0x5000,
-                                       .private_base = 0x2000,
-                                       .shared_base = 0x3000,
-                                       .printf_buffer = 0x1000};
+static const struct hsa_hidden_args here = {.grid = {1000, 7, 1},
+                                            .group = {64, 3, 1},
+                                            .dimensions = 2,
+                                            .dynamic_size = 256,
+                                            .queue = 0x5000,
+                                            .private_base = 0x2000,
+                                            .shared_base = 0x3000,
+                                            .printf_buffer = 0x1000};
 
 /* ---- MessagePack ------------------------------------------------------------------------------
  */
@@ -130,7 +130,7 @@ static void test_all(const struct hsa_code_kernel *kernel)
 
     for (uint32_t i = 0; i < KIND_COUNT; i++)
         arguments[i] = recorded;
-    missing = hsa_hidden_make(kernel, &here, (uint8_t *)arguments, sizeof(arguments));
+    missing = hsa_hidden_args_fill(kernel, &here, (uint8_t *)arguments, sizeof(arguments));
     CHECK_EQ_STR(missing, "hidden_hostcall_buffer");
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
         uint64_t expected = kinds[i].expected;
@@ -154,7 +154,7 @@ static void test_numbers(const struct hsa_code_kernel *kernel)
     for (uint32_t i = 0; i < KIND_COUNT; i++)
         if (!strcmp(kinds[i].name, "hidden_multigrid_sync_arg"))
             arguments[i] = 1;
-    CHECK(!hsa_hidden_make(kernel, &here, (uint8_t *)arguments, sizeof(arguments)));
+    CHECK(!hsa_hidden_args_fill(kernel, &here, (uint8_t *)arguments, sizeof(arguments)));
     for (uint32_t i = 0; i < KIND_COUNT; i++)
         if (!strcmp(kinds[i].name, "hidden_multigrid_sync_arg"))
             CHECK_EQ_INT(arguments[i], 1);
@@ -166,7 +166,7 @@ static void test_short(const struct hsa_code_kernel *kernel)
     uint8_t arguments[21 * 8 + 1], expected = 0x5a;
 
     memset(arguments, expected, sizeof(arguments));
-    hsa_hidden_make(kernel, &here, arguments, sizeof(arguments));
+    hsa_hidden_args_fill(kernel, &here, arguments, sizeof(arguments));
     CHECK_EQ_INT(arguments[21 * 8], expected);
 }
 
@@ -179,8 +179,8 @@ int main(void)
     hsa_code_metadata(pack, pack_size, &kernels);
     CHECK(kernel.has_arguments);
     CHECK_EQ_INT(kernel.argument_count, KIND_COUNT);
-    CHECK(hsa_hidden_has(&kernel, "hidden_heap_v1"));
-    CHECK(!hsa_hidden_has(&kernel, "hidden_heap_v2"));
+    CHECK(hsa_hidden_args_has(&kernel, "hidden_heap_v1"));
+    CHECK(!hsa_hidden_args_has(&kernel, "hidden_heap_v2"));
     test_all(&kernel);
     test_numbers(&kernel);
     test_short(&kernel);
