@@ -335,7 +335,7 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
     vk_pending_device_gone(state);
     vk_present_device_gone(state);
     vk_memory_device_gone(state);
-    vk_order_device_gone(state);
+    vk_completion_device_destroyed(state);
     vk_device_remove(&state->dispatch);
     state->below.vkDestroyDevice(device, pAllocator);
     give_device(state);

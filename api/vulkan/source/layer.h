@@ -121,13 +121,13 @@ void vk_address_of_buffer(const struct vk_args_vkCreateBuffer *made);
 /* ---- what is complete: api/vulkan/source/completion/completion.c ---- */
 
 /* In the child of a fork. */
-void vk_order_forget(void);
-void vk_order_device_gone(struct vk_device_state *device);
+void vk_completion_forget(void);
+void vk_completion_device_destroyed(struct vk_device_state *device);
 /* What is signalled and waited for depends on its type. */
-void vk_order_semaphore_made(VkSemaphore semaphore, bool is_timeline);
+void vk_completion_semaphore_created(VkSemaphore semaphore, bool is_timeline);
 struct tsm_stream;
 /* The command, and all that was sent to its queue before, is complete. Memory was pulled since. */
-void vk_order_complete(struct tsm_stream *stream, uint64_t position);
+void vk_completion_complete(struct tsm_stream *stream, uint64_t position);
 
 /* Tests whether all that was sent to the device is complete. Caller holds the lock of mapped
  * memory, so that no work is sent, and nothing is pulled, until it is done with what it found. */
@@ -136,15 +136,15 @@ struct vk_idle {
     uint64_t position;
     bool all; /* nothing is under way on other devices either */
 };
-bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out);
+bool vk_completion_idle(const struct vk_device_state *device, struct vk_idle *out);
 /* Finds the last command, whether or not it is complete. False: there was none. */
-bool vk_order_last(const struct vk_device_state *device, struct vk_idle *out);
+bool vk_completion_last(const struct vk_device_state *device, struct vk_idle *out);
 
 /* For sync files: the batch that a fence or semaphore stands for, as a point of its queue. False:
  * none is known. */
 struct tsm_sync_point;
-bool vk_order_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out);
-void vk_order_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync_point *point);
+bool vk_completion_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out);
+void vk_completion_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync_point *point);
 /* The program has learnt that the point is complete. Memory was pulled since. False: it had learnt
  * so in the same way before. */
 struct vk_learnt {
@@ -152,7 +152,7 @@ struct vk_learnt {
     uint64_t position; /* of the command */
     bool is_whole;     /* all of it is complete, not only some of its batches */
 };
-bool vk_order_learn(const struct tsm_sync_point *point, struct vk_learnt *out);
+bool vk_completion_learn(const struct tsm_sync_point *point, struct vk_learnt *out);
 
 /* ---- TS_CHECKSUM=submit, who waits for the program: api/vulkan/source/completion/timeline.c ----
  */

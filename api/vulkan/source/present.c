@@ -193,7 +193,7 @@ static void report(const struct vk_stage *s, uint32_t image, uint64_t size)
     struct vk_idle last;
     struct tsm_call call;
 
-    if (!vk_order_last(s->d, &last) ||
+    if (!vk_completion_last(s->d, &last) ||
         !tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
         return;
     tsm_call_returned(&call, 0, false);

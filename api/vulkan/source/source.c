@@ -11,7 +11,7 @@
 
 static void forked(void)
 {
-    vk_order_forget();
+    vk_completion_forget();
     vk_memory_forget();
     vk_time_forget();
     vk_pending_forget();

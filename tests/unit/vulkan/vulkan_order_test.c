@@ -64,7 +64,7 @@ static VkSemaphore make(uint32_t at, bool is_timeline)
     VkSemaphore made = (VkSemaphore)(uintptr_t)at;
 
     semaphores[at] = (struct tsm_handle){.raw = at, .id = ++next_id};
-    vk_order_semaphore_made(made, is_timeline);
+    vk_completion_semaphore_created(made, is_timeline);
     return made;
 }
 
@@ -89,7 +89,7 @@ static bool is_idle(void)
 {
     struct vk_idle idle;
 
-    return vk_order_idle(&device, &idle);
+    return vk_completion_idle(&device, &idle);
 }
 
 static bool is_idle_at(VkSemaphore semaphore, uint64_t value)
@@ -104,7 +104,7 @@ static bool is_idle_at(VkSemaphore semaphore, uint64_t value)
 static void begin(void)
 {
     device.sends = device.seen = 0;
-    vk_order_forget();
+    vk_completion_forget();
     memset(positions, 0, sizeof(positions));
 }
 
@@ -206,7 +206,7 @@ static void check_many(void)
         send(0, VK_NULL_HANDLE, 0, a, i);
     CHECK(is_idle_at(b, 1000));
     send(1, a, 2000, b, 2000);
-    vk_order_device_gone(&device);
+    vk_completion_device_destroyed(&device);
     send(0, VK_NULL_HANDLE, 0, a, 2000);
     CHECK(!is_idle_at(b, 3000));
 }

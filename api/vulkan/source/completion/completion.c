@@ -64,7 +64,7 @@ static struct values awaited, signalled;
 /* What is known of a semaphore: `incarnation` of its handle, which has no other use there. */
 enum { UNKNOWN, BINARY, TIMELINE };
 
-void vk_order_forget(void)
+void vk_completion_forget(void)
 {
     queue_count = 0;
     awaited = signalled = (struct values){0};
@@ -134,7 +134,7 @@ static void forget_values(struct values *v, const struct vk_device_state *device
             take_value(v, at);
 }
 
-void vk_order_device_gone(struct vk_device_state *device)
+void vk_completion_device_destroyed(struct vk_device_state *device)
 {
     uint32_t kept = 0;
 
@@ -226,7 +226,7 @@ static bool is_behind_all(VkPipelineStageFlags2 stages)
     return stages & (VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT);
 }
 
-void vk_order_semaphore_made(VkSemaphore semaphore, bool is_timeline)
+void vk_completion_semaphore_created(VkSemaphore semaphore, bool is_timeline)
 {
     struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
 
@@ -451,14 +451,14 @@ static void note_complete(struct tsm_stream *stream, uint64_t point)
     }
 }
 
-void vk_order_complete(struct tsm_stream *stream, uint64_t position)
+void vk_completion_complete(struct tsm_stream *stream, uint64_t position)
 {
     vk_lock_take(&lock);
     note_complete(stream, end_of(position));
     vk_lock_give(&lock);
 }
 
-bool vk_order_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out)
+bool vk_completion_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out)
 {
     const struct tsm_handle *handle = handle_of(type, raw);
 
@@ -470,7 +470,7 @@ bool vk_order_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out)
     return out->stream != NULL;
 }
 
-void vk_order_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync_point *point)
+void vk_completion_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync_point *point)
 {
     struct tsm_handle *handle = handle_of(type, raw);
 
@@ -482,7 +482,7 @@ void vk_order_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync_poin
     vk_lock_give(&lock);
 }
 
-bool vk_order_learn(const struct tsm_sync_point *point, struct vk_learnt *out)
+bool vk_completion_learn(const struct tsm_sync_point *point, struct vk_learnt *out)
 {
     bool is_news = false;
 
@@ -534,7 +534,7 @@ static bool all_idle(uint64_t sends)
     return all;
 }
 
-bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out)
+bool vk_completion_idle(const struct vk_device_state *device, struct vk_idle *out)
 {
     const struct queue *last;
 
@@ -547,7 +547,7 @@ bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out)
     return last != NULL;
 }
 
-bool vk_order_last(const struct vk_device_state *device, struct vk_idle *out)
+bool vk_completion_last(const struct vk_device_state *device, struct vk_idle *out)
 {
     const struct queue *last = NULL;
 
@@ -581,7 +581,7 @@ void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
 
     if (result != VK_SUCCESS)
         return;
-    vk_order_complete(call->stream, call->position);
+    vk_completion_complete(call->stream, call->position);
     vk_hidden_report(a->queue);
     waited(vk_state_of(a->queue));
 }
@@ -677,7 +677,7 @@ static void check_each(const struct tsm_call *call, VkQueue queue)
         !vk_pending_look(queue, call->stream, call->position))
         return;
     vk_memory_pull();
-    vk_order_complete(call->stream, call->position);
+    vk_completion_complete(call->stream, call->position);
     vk_hidden_report(queue);
     report(vk_state_of(queue));
 }

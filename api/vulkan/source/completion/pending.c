@@ -125,7 +125,7 @@ static void came(uint32_t i)
     end_pending(i);
     vk_memory_pull();
     if (p.stream)
-        vk_order_complete(p.stream, p.position);
+        vk_completion_complete(p.stream, p.position);
 }
 
 /* Is there such work on the device still? */

@@ -24,7 +24,7 @@ static void learn(const struct tsm_sync_point *p)
 {
     struct vk_learnt learnt;
 
-    if (!vk_order_learn(p, &learnt))
+    if (!vk_completion_learn(p, &learnt))
         return;
     if (learnt.is_whole)
         tsm_stream_completed(p->stream, learnt.position);
@@ -89,7 +89,7 @@ void vk_sync_fd_given(uint32_t type, uint64_t raw, int fd)
 {
     struct tsm_sync_points points = {.count = 1};
 
-    if (!vk_order_point(type, raw, &points.all[0]))
+    if (!vk_completion_point(type, raw, &points.all[0]))
         return;
     if (fd >= 0)
         tsm_sync_fd_follow(fd, ready, &points);
@@ -109,7 +109,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL import_semaphore(VkDevice device,
     VkResult result = vk_state_of(device)->below.vkImportSemaphoreFdKHR(device, info);
 
     if (result >= 0 && is_ours && points.count == 1)
-        vk_order_stands_for(VK_OBJECT_VkSemaphore, VK_RAW(info->semaphore), &points.all[0]);
+        vk_completion_stands_for(VK_OBJECT_VkSemaphore, VK_RAW(info->semaphore), &points.all[0]);
     return result;
 }
 
@@ -121,7 +121,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL import_fence(VkDevice device,
     VkResult result = vk_state_of(device)->below.vkImportFenceFdKHR(device, info);
 
     if (result >= 0 && is_ours && points.count == 1)
-        vk_order_stands_for(VK_OBJECT_VkFence, VK_RAW(info->fence), &points.all[0]);
+        vk_completion_stands_for(VK_OBJECT_VkFence, VK_RAW(info->fence), &points.all[0]);
     return result;
 }
 

@@ -53,7 +53,7 @@ void vk_semaphore_made(struct tsm_call *call, const void *args, int64_t result)
         type = type->pNext;
     if (result < 0)
         return;
-    vk_order_semaphore_made(*a->pSemaphore, is_timeline((const void *)type));
+    vk_completion_semaphore_created(*a->pSemaphore, is_timeline((const void *)type));
     if (is_wanted())
         set(*a->pSemaphore, (const void *)type);
 }

@@ -30,7 +30,7 @@ void vk_time_forget(void)
 {
     lock = (struct tsm_lock){0};
     queue_count = 0;
-    vk_slot_forget();
+    vk_timestamp_pool_forget();
 }
 
 static bool is_on(void)
@@ -158,9 +158,10 @@ static bool is_special(const void *chain)
 static VkCommandBuffer *surround(const struct queue *q, VkSubmitInfo *info, uint32_t part,
                                  VkCommandBuffer *list)
 {
-    const struct vk_slot *s = info->commandBufferCount && !is_special(info->pNext)
-                                  ? vk_slot_take(q->device, q->family, q->mask, part)
-                                  : NULL;
+    const struct vk_timestamp_slot *s =
+        info->commandBufferCount && !is_special(info->pNext)
+            ? vk_timestamp_pool_take(q->device, q->family, q->mask, part)
+            : NULL;
 
     if (!s)
         return list;
@@ -175,7 +176,7 @@ static VkCommandBuffer *surround(const struct queue *q, VkSubmitInfo *info, uint
 static VkResult settle(VkResult result)
 {
     if (result < 0)
-        vk_slot_settle(VK_SLOT_FREE, NULL);
+        vk_timestamp_pool_queue(VK_TIMESTAMP_SLOT_FREE, NULL);
     return result;
 }
 
@@ -187,7 +188,8 @@ VkResult vk_time_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *submi
     VkSubmitInfo *own;
     VkCommandBuffer *list;
 
-    vk_slot_settle(VK_SLOT_ABANDONED, NULL); /* of a submit that was not recorded */
+    vk_timestamp_pool_queue(VK_TIMESTAMP_SLOT_ABANDONED,
+                            NULL); /* of a submit that was not recorded */
     for (uint32_t i = 0; q && i < count; i++)
         buffers += submits[i].commandBufferCount + 2u;
     own = buffers ? scratch(q, count * sizeof(*own) + buffers * sizeof(*list)) : NULL;
@@ -204,9 +206,9 @@ static VkCommandBufferSubmitInfo *surround2(const struct queue *q, VkSubmitInfo2
                                             uint32_t part, VkCommandBufferSubmitInfo *list)
 {
     VkCommandBufferSubmitInfo ours = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO};
-    const struct vk_slot *s =
+    const struct vk_timestamp_slot *s =
         info->commandBufferInfoCount && !info->flags && !is_special(info->pNext)
-            ? vk_slot_take(q->device, q->family, q->mask, part)
+            ? vk_timestamp_pool_take(q->device, q->family, q->mask, part)
             : NULL;
 
     if (!s)
@@ -229,7 +231,7 @@ VkResult vk_time_submit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *sub
     VkSubmitInfo2 *own;
     VkCommandBufferSubmitInfo *list;
 
-    vk_slot_settle(VK_SLOT_ABANDONED, NULL);
+    vk_timestamp_pool_queue(VK_TIMESTAMP_SLOT_ABANDONED, NULL);
     for (uint32_t i = 0; q && i < count; i++)
         buffers += submits[i].commandBufferInfoCount + 2u;
     own = buffers ? scratch(q, count * sizeof(*own) + buffers * sizeof(*list)) : NULL;
@@ -244,13 +246,13 @@ VkResult vk_time_submit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *sub
 
 void vk_time_sent(const struct tsm_call *call)
 {
-    vk_slot_settle(VK_SLOT_KNOWN, call);
+    vk_timestamp_pool_queue(VK_TIMESTAMP_SLOT_KNOWN, call);
 }
 
 void vk_time_device_gone(struct vk_device_state *device)
 {
     vk_time_collect();
-    vk_slot_device_gone(device);
+    vk_timestamp_pool_device_destroyed(device);
     vk_lock_take(&lock);
     for (uint32_t i = 0; i < queue_count; i++)
         if (queues[i].device == device)

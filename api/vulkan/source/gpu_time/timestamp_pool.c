@@ -18,7 +18,7 @@
 #define PER_GROUP 32u
 #define GROUP_MAX 128u /* of all devices: more batches under way are not timed */
 #define LOOK_MAX  8u   /* slots that are looked at after each submit */
-#define PAIR_SIZE (2 * sizeof(struct vk_slot_result))
+#define PAIR_SIZE (2 * sizeof(struct vk_timestamp_slot_result))
 #define NOT_YET   UINT64_MAX /* ticks that were not written */
 
 /* The slots of a family of queues. */
@@ -30,21 +30,21 @@ struct slot_group {
     VkCommandPool commands;
     VkBuffer buffer; /* of results */
     VkDeviceMemory memory;
-    struct vk_slot_result *results; /* mapped */
-    struct vk_slot *free;
-    struct vk_slot slots[PER_GROUP];
+    struct vk_timestamp_slot_result *results; /* mapped */
+    struct vk_timestamp_slot *free;
+    struct vk_timestamp_slot slots[PER_GROUP];
 };
 
 static struct tsm_arena arena;
 static struct tsm_lock lock; /* of all below */
 static struct slot_group *groups[GROUP_MAX];
 static uint32_t group_count;
-static struct vk_slot *oldest, **newest = &oldest;
+static struct vk_timestamp_slot *oldest, **newest = &oldest;
 
 /* What this thread has sent last, until its place in the order is known. */
-static __thread struct vk_slot *pending __attribute__((tls_model("initial-exec")));
+static __thread struct vk_timestamp_slot *pending __attribute__((tls_model("initial-exec")));
 
-void vk_slot_forget(void)
+void vk_timestamp_pool_forget(void)
 {
     lock = (struct tsm_lock){0};
     group_count = 0;
@@ -55,7 +55,7 @@ void vk_slot_forget(void)
 /* ---- making --------------------------------------------------------------------------------- */
 
 /* The results go into memory when both are there, and are to be seen by the host then. */
-static void record_copy(const struct slot_group *g, const struct vk_slot *s)
+static void record_copy(const struct slot_group *g, const struct vk_timestamp_slot *s)
 {
     const struct vk_device_functions *f = &g->device->below;
     const VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
@@ -63,14 +63,14 @@ static void record_copy(const struct slot_group *g, const struct vk_slot *s)
                                      .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
 
     f->vkCmdCopyQueryPoolResults(s->last, g->queries, s->query, 2, g->buffer,
-                                 s->query / 2 * PAIR_SIZE, sizeof(struct vk_slot_result),
+                                 s->query / 2 * PAIR_SIZE, sizeof(struct vk_timestamp_slot_result),
                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT |
                                      VK_QUERY_RESULT_WAIT_BIT);
     f->vkCmdPipelineBarrier(s->last, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
                             1, &to_host, 0, NULL, 0, NULL);
 }
 
-static bool record_slot(const struct slot_group *g, const struct vk_slot *s)
+static bool record_slot(const struct slot_group *g, const struct vk_timestamp_slot *s)
 {
     const struct vk_device_functions *f = &g->device->below;
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
@@ -167,13 +167,13 @@ static bool fill_group(struct slot_group *g)
         make_memory(g) && make_buffers(g, list);
 
     for (uint32_t i = 0; i < PER_GROUP && done; i++) {
-        struct vk_slot *s = &g->slots[i];
-        *s = (struct vk_slot){.group = g,
-                              .next = g->free,
-                              .first = list[2 * i],
-                              .last = list[2 * i + 1],
-                              .query = 2 * i,
-                              .results = &g->results[2 * i]};
+        struct vk_timestamp_slot *s = &g->slots[i];
+        *s = (struct vk_timestamp_slot){.group = g,
+                                        .next = g->free,
+                                        .first = list[2 * i],
+                                        .last = list[2 * i + 1],
+                                        .query = 2 * i,
+                                        .results = &g->results[2 * i]};
         g->free = s;
         done = record_slot(g, s);
     }
@@ -207,10 +207,11 @@ static struct slot_group *find_group(struct vk_device_state *device, uint32_t fa
     return NULL;
 }
 
-const struct vk_slot *vk_slot_take(struct vk_device_state *device, uint32_t family, uint64_t mask,
-                                   uint32_t part)
+const struct vk_timestamp_slot *vk_timestamp_pool_take(struct vk_device_state *device,
+                                                       uint32_t family, uint64_t mask,
+                                                       uint32_t part)
 {
-    struct vk_slot *s = NULL;
+    struct vk_timestamp_slot *s = NULL;
     struct slot_group *g;
 
     vk_lock_take(&lock);
@@ -219,8 +220,8 @@ const struct vk_slot *vk_slot_take(struct vk_device_state *device, uint32_t fami
         s = g->free;
         g->free = s->next;
         s->part = part;
-        s->state = VK_SLOT_SENT;
-        s->results[0] = s->results[1] = (struct vk_slot_result){NOT_YET, 0};
+        s->state = VK_TIMESTAMP_SLOT_SENT;
+        s->results[0] = s->results[1] = (struct vk_timestamp_slot_result){NOT_YET, 0};
         s->next = pending;
         pending = s;
     }
@@ -232,15 +233,15 @@ const struct vk_slot *vk_slot_take(struct vk_device_state *device, uint32_t fami
 }
 
 /* The lock is held. */
-static void give_slot(struct vk_slot *s)
+static void give_slot(struct vk_timestamp_slot *s)
 {
-    s->state = VK_SLOT_FREE;
+    s->state = VK_TIMESTAMP_SLOT_FREE;
     s->next = s->group->free;
     s->group->free = s;
 }
 
 /* The lock is held. Results will come. */
-static void queue_slot(struct vk_slot *s, enum vk_slot_state state)
+static void queue_slot(struct vk_timestamp_slot *s, enum vk_timestamp_slot_state state)
 {
     s->state = state;
     s->next = NULL;
@@ -249,9 +250,9 @@ static void queue_slot(struct vk_slot *s, enum vk_slot_state state)
 }
 
 /* What this thread sent is under way, in this state; or it was not sent at all. */
-void vk_slot_settle(enum vk_slot_state state, const struct tsm_call *call)
+void vk_timestamp_pool_queue(enum vk_timestamp_slot_state state, const struct tsm_call *call)
 {
-    struct vk_slot *s, *next;
+    struct vk_timestamp_slot *s, *next;
 
     if (!pending)
         return;
@@ -262,7 +263,7 @@ void vk_slot_settle(enum vk_slot_state state, const struct tsm_call *call)
             s->stream = tsm_stream_number(call->stream);
             s->position = call->position;
         }
-        if (state == VK_SLOT_FREE)
+        if (state == VK_TIMESTAMP_SLOT_FREE)
             give_slot(s);
         else
             queue_slot(s, state);
@@ -274,7 +275,7 @@ void vk_slot_settle(enum vk_slot_state state, const struct tsm_call *call)
 /* ---- results ------------------------------------------------------------------------------- */
 
 /* Reads both timestamps. False: the device has not written both yet. */
-static bool read_slot(const struct vk_slot *s, uint64_t ticks[2])
+static bool read_slot(const struct vk_timestamp_slot *s, uint64_t ticks[2])
 {
     for (uint32_t i = 0; i < 2; i++) {
         if (!__atomic_load_n(&s->results[i].available, __ATOMIC_ACQUIRE))
@@ -310,11 +311,11 @@ static void record_result(const struct result *r)
 
 /* The lock is held. Takes the first result out of the list, among the `*look` slots behind `*at`.
  * False: no more. */
-static bool take_result(struct vk_slot ***at, uint32_t *look, struct result *out)
+static bool take_result(struct vk_timestamp_slot ***at, uint32_t *look, struct result *out)
 {
     while (**at && *look) {
-        struct vk_slot *s = **at;
-        bool is_known = s->state == VK_SLOT_KNOWN;
+        struct vk_timestamp_slot *s = **at;
+        bool is_known = s->state == VK_TIMESTAMP_SLOT_KNOWN;
         uint64_t ticks[2];
         --*look;
         if (!read_slot(s, ticks)) {
@@ -342,7 +343,7 @@ static void collect(uint32_t look)
     uint32_t count;
 
     do { /* recording takes locks of its own */
-        struct vk_slot **at = &oldest;
+        struct vk_timestamp_slot **at = &oldest;
         count = 0;
         vk_lock_take(&lock);
         while (count < LOOK_MAX && take_result(&at, &look, &results[count]))
@@ -365,13 +366,13 @@ void vk_time_collect_some(void)
         collect(LOOK_MAX);
 }
 
-void vk_slot_device_gone(const struct vk_device_state *device)
+void vk_timestamp_pool_device_destroyed(const struct vk_device_state *device)
 {
-    struct vk_slot **at = &oldest;
+    struct vk_timestamp_slot **at = &oldest;
 
     vk_lock_take(&lock);
     while (*at) {
-        struct vk_slot *s = *at;
+        struct vk_timestamp_slot *s = *at;
         if (s->group->device == device) {
             *at = s->next;
             if (newest == &s->next)

@@ -9,42 +9,44 @@
 #include "api/vulkan/source/layer.h"
 #include "capture/capture.h"
 
-enum vk_slot_state {
-    VK_SLOT_FREE,
-    VK_SLOT_SENT,      /* its command is not known yet */
-    VK_SLOT_KNOWN,     /* under way */
-    VK_SLOT_ABANDONED, /* under way, of a command that was not recorded */
+enum vk_timestamp_slot_state {
+    VK_TIMESTAMP_SLOT_FREE,
+    VK_TIMESTAMP_SLOT_SENT,      /* its command is not known yet */
+    VK_TIMESTAMP_SLOT_KNOWN,     /* under way */
+    VK_TIMESTAMP_SLOT_ABANDONED, /* under way, of a command that was not recorded */
 };
 
 struct slot_group;
 
 /* As vkCmdCopyQueryPoolResults writes it. */
-struct vk_slot_result {
+struct vk_timestamp_slot_result {
     uint64_t ticks, available;
 };
 
-struct vk_slot {
+struct vk_timestamp_slot {
     struct slot_group *group;
-    struct vk_slot
+    struct vk_timestamp_slot
         *next; /* of those that are under way, the oldest first; of those that are free */
-    VkCommandBuffer first, last;    /* of the batch */
-    struct vk_slot_result *results; /* of its two queries, mapped; the device writes them */
+    VkCommandBuffer first, last; /* of the batch */
+    struct vk_timestamp_slot_result
+        *results; /* of its two queries, mapped; the device writes them */
     uint64_t position;
     uint32_t stream, part, query;
-    enum vk_slot_state state;
+    enum vk_timestamp_slot_state state;
 };
 
 /* For batch `part` of what this thread is about to send to a queue of `family`, whose timestamps
  * have the bits of `mask`. NULL: it is not timed. */
-const struct vk_slot *vk_slot_take(struct vk_device_state *device, uint32_t family, uint64_t mask,
-                                   uint32_t part);
+const struct vk_timestamp_slot *vk_timestamp_pool_take(struct vk_device_state *device,
+                                                       uint32_t family, uint64_t mask,
+                                                       uint32_t part);
 
 /* What becomes of the slots that this thread has taken: FREE, nothing was sent; KNOWN, by `call`;
  * ABANDONED. */
-void vk_slot_settle(enum vk_slot_state state, const struct tsm_call *call);
+void vk_timestamp_pool_queue(enum vk_timestamp_slot_state state, const struct tsm_call *call);
 
-void vk_slot_device_gone(const struct vk_device_state *device);
+void vk_timestamp_pool_device_destroyed(const struct vk_device_state *device);
 /* In the child of a fork. */
-void vk_slot_forget(void);
+void vk_timestamp_pool_forget(void);
 
 #endif

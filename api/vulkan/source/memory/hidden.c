@@ -268,7 +268,7 @@ void vk_hidden_report(VkQueue queue)
         tsm_session_settings()->readback == TSM_READBACK_OFF || !find_family(queue, &family))
         return;
     vk_lock_take(&vk_memory_lock);
-    if (d->hidden_seen != vk_memory_sends() && vk_order_idle(d, &idle)) {
+    if (d->hidden_seen != vk_memory_sends() && vk_completion_idle(d, &idle)) {
         l.report.stream = idle.stream;
         l.report.position = idle.position;
         if (!vk_stage_make(&l.stage, STAGE, family) || each_hidden(d, look, &l))

@@ -138,7 +138,7 @@ void vk_report_last(struct memory *m)
     struct vk_report r = {0};
     struct vk_idle last;
 
-    if (m->shared || m->exported || !vk_order_last(m->device, &last))
+    if (m->shared || m->exported || !vk_completion_last(m->device, &last))
         return;
     r.stream = last.stream;
     r.position = last.position;
@@ -155,7 +155,7 @@ void vk_memory_report(struct vk_device_state *device)
 
     vk_memory_settle();
     vk_lock_take(&vk_memory_lock);
-    if (vk_order_idle(device, &idle)) {
+    if (vk_completion_idle(device, &idle)) {
         struct vk_report r = {.stream = idle.stream, .position = idle.position};
         bool sample = is_sample(device);
         for (struct memory *m = vk_memory_shadows; m; m = m->next_shadow)
@@ -181,7 +181,7 @@ static void report_mapped(VkDevice device, VkDeviceMemory memory)
         return;
     vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(state, memory);
-    if (m && m->shadow && !m->shared && vk_order_idle(state, &idle)) {
+    if (m && m->shadow && !m->shared && vk_completion_idle(state, &idle)) {
         r.stream = idle.stream;
         r.position = idle.position;
         report_memory(m, &r);
