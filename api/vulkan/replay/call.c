@@ -311,7 +311,7 @@ int vkr_call_driver(struct vkr_call *c)
         error = vkr_call_made(c);
     if (!error && c->command->kind == SBT_KIND_DESTROY)
         vkr_call_gone(c);
-    return error ? error : vkr_track(c);
+    return error ? error : vkr_state_tracker_note(c);
 }
 
 /* ---- hooks ------------------------------------------------------------------------------- */

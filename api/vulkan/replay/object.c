@@ -135,7 +135,7 @@ static void drop_content(struct vkr *r, struct vkr_object *o)
     else
         free(o->user);
     if (o->type == VK_OBJECT_VkEvent)
-        vkr_track_event(r, o, true); /* nobody waits for it any more */
+        vkr_state_tracker_event(r, o, true); /* nobody waits for it any more */
     free(o->label);
     free(o->fact);
 }

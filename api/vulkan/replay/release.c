@@ -57,7 +57,7 @@ static void set_event(struct vkr *r, struct vkr_object *o)
     if (o->type != VK_OBJECT_VkEvent || !o->device || !fact || !fact->is_gate)
         return;
     o->device->dispatch.f.vkSetEvent(o->device->dispatch.device, (VkEvent)(uintptr_t)o->raw);
-    vkr_track_event(r, o, true);
+    vkr_state_tracker_event(r, o, true);
 }
 
 int vkr_let_go(struct vkr *r)

@@ -22,7 +22,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_writes_finish(r);
     vkr_look_finish(r->look);
     vkr_shaders_finish(r);
-    vkr_hold_finish(r);
+    vkr_loop_snapshot_finish(r);
     vkr_objects_finish(r);
     vkr_show_finish(r);
     vkr_memories_finish(r);
@@ -249,7 +249,7 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
 static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
                          uint64_t size, uint64_t *times)
 {
-    return vkr_mask(&state->replay, address, bytes, size, times);
+    return vkr_ignore_timestamps(&state->replay, address, bytes, size, times);
 }
 
 static uint64_t backend_uncompared(struct tsm_backend_state *state)
@@ -269,17 +269,17 @@ static int backend_save(struct tsm_backend_state *state, const struct tsm_saver 
 
 static bool backend_repeats(struct tsm_backend_state *state, const struct sbt_record *record)
 {
-    return vkr_repeats(&state->replay, record);
+    return vkr_loop_snapshot_allows(&state->replay, record);
 }
 
 static int backend_hold(struct tsm_backend_state *state)
 {
-    return vkr_hold(&state->replay);
+    return vkr_loop_snapshot_take(&state->replay);
 }
 
 static int backend_back(struct tsm_backend_state *state)
 {
-    return vkr_back(&state->replay);
+    return vkr_loop_snapshot_restore(&state->replay);
 }
 
 static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,

@@ -599,8 +599,8 @@ struct vkr {
     struct vkr_needs needs;
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;
-    struct vkr_held *held;     /* what vkr_back() goes back to */
-    struct sbt_map repeated;   /* vkr_repeats(): command buffer id -> how it was met */
+    struct vkr_loop_snapshot *held; /* what vkr_loop_snapshot_restore() goes back to */
+    struct sbt_map repeated;   /* vkr_loop_snapshot_allows(): command buffer id -> how it was met */
     bool is_early;             /* before the checkpoint: commands are followed, and not sent */
     bool is_hollow;            /* a submit without its command buffers */
     bool has_hollow;           /* there was one: queries may never become available */

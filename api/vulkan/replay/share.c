@@ -198,7 +198,7 @@ int vkr_get_fence_fd(struct vkr_call *c)
     if (!is_copy || !c->r->is_early)
         error = vkr_call_driver(c);
     if (is_copy)
-        vkr_track_fence(c->r, a->pGetFdInfo->fence, false);
+        vkr_state_tracker_fence(c->r, a->pGetFdInfo->fence, false);
     return error ? error : give(c, VK_OBJECT_VkFence, o->id, *a->pFd, is_copy);
 }
 

@@ -246,7 +246,7 @@ void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
         note_binary(r, semaphore, true);
         note_window(r, semaphore);
     }
-    vkr_track_fence(r, fence, true);
+    vkr_state_tracker_fence(r, fence, true);
 }
 
 /* Send work: whole, up to the command that is looked for, or, early, not at all. Where the
@@ -275,7 +275,7 @@ int vkr_submit(struct vkr_call *c)
         ((VkSubmitInfo *)(uintptr_t)a->pSubmits)[i].commandBufferCount = 0; /* our arena */
     for (uint32_t i = 0; i < a->submitCount && !error; i++)
         error = meet_submit(c, a->queue, &a->pSubmits[i]);
-    vkr_track_submit(c, a->submitCount, a->pSubmits, a->fence);
+    vkr_state_tracker_submit(c, a->submitCount, a->pSubmits, a->fence);
     return error ? error : send(c, a->queue);
 }
 
@@ -288,7 +288,7 @@ int vkr_submit2(struct vkr_call *c)
         ((VkSubmitInfo2 *)(uintptr_t)a->pSubmits)[i].commandBufferInfoCount = 0; /* our arena */
     for (uint32_t i = 0; i < a->submitCount && !error; i++)
         error = meet_submit2(c, a->queue, &a->pSubmits[i]);
-    vkr_track_submit2(c, a->submitCount, a->pSubmits, a->fence);
+    vkr_state_tracker_submit2(c, a->submitCount, a->pSubmits, a->fence);
     return error ? error : send(c, a->queue);
 }
 
@@ -320,7 +320,7 @@ int vkr_bind_sparse(struct vkr_call *c)
                              .pSignalSemaphores = b->pSignalSemaphores};
         error = meet_submit(c, a->queue, &info);
     }
-    vkr_track_fence(c->r, a->fence, true);
+    vkr_state_tracker_fence(c->r, a->fence, true);
     if (c->r->is_early && !early)
         return tsm_fail(TSM_E_MEMORY, "no memory to bind memory");
     if (early)

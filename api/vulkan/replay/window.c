@@ -180,7 +180,7 @@ static int add_image(struct vkr_call *c, const struct vkr_object *chain, uint64_
     o->instance = chain->instance;
     o->device = chain->device;
     o->is_swapchain_image = true;
-    error = vkr_track_image(o, &s->info);
+    error = vkr_state_tracker_image(o, &s->info);
     s->images[s->image_count].raw = image;
     s->images[s->image_count].id = id;
     s->images[s->image_count++].memory = m;
@@ -330,7 +330,7 @@ static int signal_presented(struct vkr_call *c, VkQueue queue, const VkPresentIn
     for (uint32_t i = 0; fences && i < fences->swapchainCount && result >= 0; i++) {
         if (!fences->pFences[i])
             continue;
-        vkr_track_fence(c->r, fences->pFences[i], true);
+        vkr_state_tracker_fence(c->r, fences->pFences[i], true);
         if (!c->r->is_early)
             result = c->owner->device->dispatch.f.vkQueueSubmit(queue, 0, NULL, fences->pFences[i]);
     }

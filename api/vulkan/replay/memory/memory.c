@@ -492,7 +492,7 @@ int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct 
         if (error < 0)
             return error;
     }
-    vkr_stamp_clear(r, m->place + offset, blob.size);
+    vkr_timestamp_bytes_clear(r, m->place + offset, blob.size);
     return vkr_memory_write(r, m, &blob, offset, record->seq);
 }
 

@@ -294,7 +294,9 @@ static int results(struct vkr_call *c)
 {
     struct effect effect = {.kind = EFFECT_SPREAD};
 
-    return vkr_stamp_results(c->r, (const void *)c->args, &effect.spread) ? add(c, &effect) : 0;
+    return vkr_timestamp_bytes_results(c->r, (const void *)c->args, &effect.spread)
+               ? add(c, &effect)
+               : 0;
 }
 
 static int add_copy(struct vkr_call *c, VkBuffer from, uint64_t from_offset, VkBuffer to,
@@ -423,7 +425,7 @@ static int query(struct vkr_call *c)
     }
 }
 
-int vkr_effect(struct vkr_call *c)
+int vkr_state_delta_note(struct vkr_call *c)
 {
     const struct vk_args_vkCmdBeginRenderPass *pass = (const void *)c->args;
     const struct vk_args_vkCmdSetEvent *event = (const void *)c->args;
@@ -484,13 +486,13 @@ static void apply(struct vkr *r, const struct effect *e)
     struct vkr_object *o;
 
     if (e->kind == EFFECT_SPREAD) {
-        vkr_stamp_apply(r, &e->spread);
+        vkr_timestamp_bytes_apply(r, &e->spread);
     } else if (e->kind == EFFECT_LAYOUT) {
-        vkr_track_layout(r, &e->part, (VkImageLayout)e->value);
+        vkr_state_tracker_layout(r, &e->part, (VkImageLayout)e->value);
     } else if (e->kind == EFFECT_EVENT) {
-        vkr_track_event(r, vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image), e->value);
+        vkr_state_tracker_event(r, vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image), e->value);
     } else if (e->kind == EFFECT_WAIT) {
-        vkr_track_wait(r, vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image));
+        vkr_state_tracker_wait(r, vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image));
     } else if (e->kind == EFFECT_QUERY) {
         o = vkr_object_find(r, VK_OBJECT_VkQueryPool, e->part.image);
         struct vkr_fact_queries *fact = o ? o->fact : NULL;
@@ -507,7 +509,7 @@ static bool is_behind(const struct effect *e, const struct vkr_until *until)
     return e->inner > until->inner || e->kind == EFFECT_EXECUTED;
 }
 
-void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_until *until)
+void vkr_state_delta_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_until *until)
 {
     const struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
     const struct effects *all = o ? o->fact : NULL;

@@ -10,18 +10,18 @@
 /* The decoder hands the call back, so that it comes first. */
 struct noting {
     struct vkr_call call;
-    struct vkr_touched *touched;
+    struct vkr_image_access_table *touched;
     struct vkr_scene *scene;
     const struct sbt_record *record;
-    struct vkr_touches *to;
+    struct vkr_image_accesses *to;
     bool has_failed; /* no memory */
 };
 
-static void add(struct noting *n, enum vkr_touch_kind kind, struct vkr_part part)
+static void add(struct noting *n, enum vkr_image_access_kind kind, struct vkr_part part)
 {
-    struct vkr_touches *t = n->to;
+    struct vkr_image_accesses *t = n->to;
     size_t more = t->capacity ? t->capacity * 2 : 8;
-    struct vkr_touch *list = t->list;
+    struct vkr_image_access *list = t->list;
 
     if (t->count == t->capacity) {
         list = realloc(list, more * sizeof(*list));
@@ -32,7 +32,7 @@ static void add(struct noting *n, enum vkr_touch_kind kind, struct vkr_part part
         t->list = list;
         t->capacity = more;
     }
-    t->list[t->count++] = (struct vkr_touch){kind, part};
+    t->list[t->count++] = (struct vkr_image_access){kind, part};
 }
 
 static struct vkr_part all_of(uint64_t image)
@@ -85,14 +85,14 @@ static bool covers(const struct noting *n, const struct area *area, const struct
            area->layers >= layers;
 }
 
-static enum vkr_touch_kind kind_of(VkAttachmentLoadOp op, bool is_covered, bool is_void)
+static enum vkr_image_access_kind kind_of(VkAttachmentLoadOp op, bool is_covered, bool is_void)
 {
     if (op == VK_ATTACHMENT_LOAD_OP_CLEAR && is_covered)
-        return VKR_TOUCH_WRITE;
+        return VKR_IMAGE_ACCESS_WRITE;
     if (op == VK_ATTACHMENT_LOAD_OP_LOAD)
-        return VKR_TOUCH_USE; /* whoever says so from an undefined layout means it */
-    return is_void || (op == VK_ATTACHMENT_LOAD_OP_DONT_CARE && is_covered) ? VKR_TOUCH_VOID
-                                                                            : VKR_TOUCH_USE;
+        return VKR_IMAGE_ACCESS_USE; /* whoever says so from an undefined layout means it */
+    return is_void || (op == VK_ATTACHMENT_LOAD_OP_DONT_CARE && is_covered) ? VKR_IMAGE_ACCESS_VOID
+                                                                            : VKR_IMAGE_ACCESS_USE;
 }
 
 /* `is_void`: what was there is undefined, whatever the operation. */
@@ -231,13 +231,13 @@ static void begin_pass(struct noting *n, const VkRenderPassBeginInfo *info)
     struct described d;
 
     if (!pass || !f || (count && !views))
-        add(n, VKR_TOUCH_ALL, all_of(0));
+        add(n, VKR_IMAGE_ACCESS_ALL, all_of(0));
     for (uint32_t i = 0; pass && views && i < count && describe(pass, i, &d); i++) {
         struct vkr_part part = vkr_view_part(n->scene, VKR_RAW(views[i]));
         if (is_drawn_to(pass, i) && !(d.flags & VK_ATTACHMENT_DESCRIPTION_MAY_ALIAS_BIT))
             begin_attachment(n, &area, &d, part);
         else
-            add(n, VKR_TOUCH_USE, part);
+            add(n, VKR_IMAGE_ACCESS_USE, part);
     }
 }
 
@@ -270,7 +270,7 @@ static void clear(struct noting *n, VkImage image, uint32_t count,
                   const VkImageSubresourceRange *ranges)
 {
     for (uint32_t i = 0; i < count; i++)
-        add(n, VKR_TOUCH_WRITE, range_of(VKR_RAW(image), &ranges[i]));
+        add(n, VKR_IMAGE_ACCESS_WRITE, range_of(VKR_RAW(image), &ranges[i]));
 }
 
 static void copy_to(struct noting *n, VkImage image, const VkImageSubresourceLayers *layers,
@@ -281,7 +281,7 @@ static void copy_to(struct noting *n, VkImage image, const VkImageSubresourceLay
     struct area area = {
         {{offset.x, offset.y}, {extent.width, extent.height}}, layers->layerCount, offset.z != 0};
 
-    add(n, covers(n, &area, &part) ? VKR_TOUCH_WRITE : VKR_TOUCH_USE, part);
+    add(n, covers(n, &area, &part) ? VKR_IMAGE_ACCESS_WRITE : VKR_IMAGE_ACCESS_USE, part);
 }
 
 static void copy_buffer(struct noting *n, const struct vk_args_vkCmdCopyBufferToImage *a)
@@ -304,7 +304,7 @@ static void barrier(struct noting *n, VkImage image, const VkImageSubresourceRan
                     VkImageLayout from)
 {
     if (from == VK_IMAGE_LAYOUT_UNDEFINED)
-        add(n, VKR_TOUCH_VOID, range_of(VKR_RAW(image), range));
+        add(n, VKR_IMAGE_ACCESS_VOID, range_of(VKR_RAW(image), range));
 }
 
 static void barriers(struct noting *n, uint32_t count, const VkImageMemoryBarrier *list)
@@ -391,17 +391,17 @@ static bool is_opaque(uint32_t type)
 static bool note_named(void *user, uint32_t type, uint64_t id, uint64_t *raw)
 {
     struct noting *n = user;
-    const struct vkr_touches *other;
+    const struct vkr_image_accesses *other;
 
     *raw = id;
     if (type == VK_OBJECT_VkImage && id) {
-        add(n, VKR_TOUCH_USE, all_of(id));
+        add(n, VKR_IMAGE_ACCESS_USE, all_of(id));
     } else if (type == VK_OBJECT_VkImageView && id) {
-        add(n, VKR_TOUCH_USE, vkr_view_part(n->scene, id));
+        add(n, VKR_IMAGE_ACCESS_USE, vkr_view_part(n->scene, id));
     } else if (type == VK_OBJECT_VkDescriptorSet && id) {
-        add(n, VKR_TOUCH_SET, all_of(id));
+        add(n, VKR_IMAGE_ACCESS_SET, all_of(id));
     } else if (type == VK_OBJECT_VkCommandBuffer && id != n->record->slots[0]) {
-        other = vkr_touches_of(n->touched, id);
+        other = vkr_image_accesses_of(n->touched, id);
         for (size_t i = 0; other && i < other->count; i++)
             add(n, other->list[i].kind, other->list[i].part);
     }
@@ -426,29 +426,30 @@ static int note(struct noting *n)
     int error;
 
     if (is_opaque(n->record->type))
-        add(n, VKR_TOUCH_ALL, all_of(0));
+        add(n, VKR_IMAGE_ACCESS_ALL, all_of(0));
     if (!names_objects(n))
         return 0;
     error = vkr_call_begin(c, n->scene->r, n->record, &n->scene->scratch, true);
     if (error == 1 && !note_args(n, n->record->type, c->args)) {
         c->decoder.handle = note_named;
         if (!vk_decode_args(&c->decoder, c->command, &c->source, c->args))
-            add(n, VKR_TOUCH_ALL, all_of(0));
+            add(n, VKR_IMAGE_ACCESS_ALL, all_of(0));
     }
     vkr_call_finish(c);
     vk_arena_reset(&n->scene->scratch);
     return error < 0 ? error : 0;
 }
 
-const struct vkr_touches *vkr_touches_of(const struct vkr_touched *touched, uint64_t buffer)
+const struct vkr_image_accesses *vkr_image_accesses_of(const struct vkr_image_access_table *touched,
+                                                       uint64_t buffer)
 {
     const uint64_t *place = sbt_map_find(&touched->buffers, buffer);
 
-    return place ? (const struct vkr_touches *)(uintptr_t)*place : NULL;
+    return place ? (const struct vkr_image_accesses *)(uintptr_t)*place : NULL;
 }
 
-int vkr_touch_note(struct vkr_touched *touched, struct vkr_scene *scene,
-                   const struct sbt_record *record)
+int vkr_image_access_note(struct vkr_image_access_table *touched, struct vkr_scene *scene,
+                          const struct sbt_record *record)
 {
     struct noting n = {.touched = touched, .scene = scene, .record = record};
     bool added;
@@ -460,7 +461,7 @@ int vkr_touch_note(struct vkr_touched *touched, struct vkr_scene *scene,
         *place = (uint64_t)(uintptr_t)calloc(1, sizeof(*n.to));
     if (!record->slot_count)
         return 0;
-    n.to = place ? (struct vkr_touches *)(uintptr_t)*place : NULL;
+    n.to = place ? (struct vkr_image_accesses *)(uintptr_t)*place : NULL;
     n.has_failed = !n.to;
     if (n.to && record->type == TYPE_vkBeginCommandBuffer)
         n.to->count = 0;
@@ -469,12 +470,12 @@ int vkr_touch_note(struct vkr_touched *touched, struct vkr_scene *scene,
     return n.has_failed ? tsm_fail(TSM_E_MEMORY, "no memory for what command buffers do") : error;
 }
 
-void vkr_touched_finish(struct vkr_touched *touched)
+void vkr_image_access_table_finish(struct vkr_image_access_table *touched)
 {
     for (size_t i = 0; i < touched->buffers.capacity; i++) {
-        struct vkr_touches *t =
+        struct vkr_image_accesses *t =
             touched->buffers.slots[i].used
-                ? (struct vkr_touches *)(uintptr_t)touched->buffers.slots[i].value
+                ? (struct vkr_image_accesses *)(uintptr_t)touched->buffers.slots[i].value
                 : NULL;
         if (t)
             free(t->list);

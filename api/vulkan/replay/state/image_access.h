@@ -9,35 +9,35 @@
 #include "api/vulkan/replay/inspect/scene.h"
 #include "api/vulkan/replay/state/tracker.h"
 
-enum vkr_touch_kind {
-    VKR_TOUCH_USE,
-    VKR_TOUCH_VOID,  /* its content is undefined from here on, says the specification */
-    VKR_TOUCH_WRITE, /* each texel gets a value that does not depend on what was there */
-    VKR_TOUCH_SET,   /* `part.image` is a descriptor set: what is in it may be looked at */
-    VKR_TOUCH_ALL,   /* cannot be followed: anything may be looked at */
+enum vkr_image_access_kind {
+    VKR_IMAGE_ACCESS_USE,
+    VKR_IMAGE_ACCESS_VOID,  /* its content is undefined from here on, says the specification */
+    VKR_IMAGE_ACCESS_WRITE, /* each texel gets a value that does not depend on what was there */
+    VKR_IMAGE_ACCESS_SET,   /* `part.image` is a descriptor set: what is in it may be looked at */
+    VKR_IMAGE_ACCESS_ALL,   /* cannot be followed: anything may be looked at */
 };
 
-struct vkr_touch {
-    enum vkr_touch_kind kind;
+struct vkr_image_access {
+    enum vkr_image_access_kind kind;
     struct vkr_part part;
 };
 
 /* Of one command buffer, in order. */
-struct vkr_touches {
-    struct vkr_touch *list;
+struct vkr_image_accesses {
+    struct vkr_image_access *list;
     size_t count, capacity;
 };
 
-/* By id of the command buffer, struct vkr_touches. A zeroed struct is empty. */
-struct vkr_touched {
+/* By id of the command buffer, struct vkr_image_accesses. A zeroed struct is empty. */
+struct vkr_image_access_table {
     struct sbt_map buffers;
 };
-void vkr_touched_finish(struct vkr_touched *touched);
+void vkr_image_access_table_finish(struct vkr_image_access_table *touched);
 /* A vkCmd*, or vkBeginCommandBuffer; the scene has what came before. */
-int vkr_touch_note(struct vkr_touched *touched, struct vkr_scene *scene,
+int vkr_image_access_note(struct vkr_image_access_table *touched, struct vkr_scene *scene,
                    const struct sbt_record *record);
 /* NULL: nothing. */
-const struct vkr_touches *vkr_touches_of(const struct vkr_touched *touched, uint64_t buffer);
+const struct vkr_image_accesses *vkr_image_accesses_of(const struct vkr_image_access_table *touched, uint64_t buffer);
 
 /* What a view shows of an image; .image 0: unknown. */
 struct vkr_part vkr_view_part(const struct vkr_scene *scene, uint64_t view);

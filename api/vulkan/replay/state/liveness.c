@@ -27,10 +27,10 @@ struct bound {
     bool is_image;
 };
 
-struct vkr_stale {
+struct vkr_liveness {
     struct vkr *r;
     struct vkr_scene *scene;
-    struct vkr_touched touched;
+    struct vkr_image_access_table touched;
     struct image *images;
     size_t image_count;
     struct sbt_map places; /* id of an image -> 1 + its place in `images` */
@@ -48,7 +48,7 @@ static int no_memory(void)
 
 /* ---- what is in memory ------------------------------------------------------------------- */
 
-static int add_bound(struct vkr_stale *s, struct bound bound)
+static int add_bound(struct vkr_liveness *s, struct bound bound)
 {
     size_t more = s->bound_capacity ? s->bound_capacity * 2 : 64;
     struct bound *list = s->bounds;
@@ -65,7 +65,7 @@ static int add_bound(struct vkr_stale *s, struct bound bound)
 }
 
 /* How large an image that is gone was, no one knows. */
-static int add_image(struct vkr_stale *s, VkImage image, VkDeviceMemory memory, uint64_t offset)
+static int add_image(struct vkr_liveness *s, VkImage image, VkDeviceMemory memory, uint64_t offset)
 {
     const struct vkr_object *o = vkr_object_find(s->r, VK_OBJECT_VkImage, VKR_RAW(image));
 
@@ -73,7 +73,8 @@ static int add_image(struct vkr_stale *s, VkImage image, VkDeviceMemory memory, 
                                        o && o->memory_size ? o->memory_size : UINT64_MAX, true});
 }
 
-static int add_buffer(struct vkr_stale *s, VkBuffer buffer, VkDeviceMemory memory, uint64_t offset)
+static int add_buffer(struct vkr_liveness *s, VkBuffer buffer, VkDeviceMemory memory,
+                      uint64_t offset)
 {
     const struct vkr_made *made = VKR_SCENE_FIND(s->scene, VkBuffer, buffer);
     uint64_t size = made && made->call == TYPE_vkCreateBuffer
@@ -83,7 +84,7 @@ static int add_buffer(struct vkr_stale *s, VkBuffer buffer, VkDeviceMemory memor
     return add_bound(s, (struct bound){VKR_RAW(memory), VKR_RAW(buffer), offset, size, false});
 }
 
-static int note_bound(struct vkr_stale *s, const struct vkr_call *c)
+static int note_bound(struct vkr_liveness *s, const struct vkr_call *c)
 {
     const struct vk_args_vkBindBufferMemory *buffer = (const void *)c->args;
     const struct vk_args_vkBindBufferMemory2 *buffers = (const void *)c->args;
@@ -115,7 +116,7 @@ static uint64_t memory_of(const struct image *image)
     return image->place >> VKR_PLACE_ID_SHIFT & VKR_PLACE_ID_MAX;
 }
 
-static bool has_company(const struct vkr_stale *s, const struct image *image)
+static bool has_company(const struct vkr_liveness *s, const struct image *image)
 {
     uint64_t memory = memory_of(image);
 
@@ -134,7 +135,7 @@ static bool has_company(const struct vkr_stale *s, const struct image *image)
 /* ---- images at the begin ----------------------------------------------------------------- */
 
 /* Those that no one but the part's commands can look at. */
-static bool is_plain(const struct vkr_stale *s, uint64_t id)
+static bool is_plain(const struct vkr_liveness *s, uint64_t id)
 {
     const VkImageCreateFlags odd = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_ALIAS_BIT |
                                    VK_IMAGE_CREATE_DISJOINT_BIT;
@@ -158,7 +159,7 @@ static struct vkr_fact_image *blank(const struct vkr_fact_image *like)
     return out;
 }
 
-static int begin_image(struct vkr_stale *s, const struct vkr_object *o)
+static int begin_image(struct vkr_liveness *s, const struct vkr_object *o)
 {
     struct image *image = &s->images[s->image_count];
     bool is_window = !o->memory;
@@ -183,7 +184,7 @@ static int begin_image(struct vkr_stale *s, const struct vkr_object *o)
     return 0;
 }
 
-static int begin_images(struct vkr_stale *s)
+static int begin_images(struct vkr_liveness *s)
 {
     size_t count = 0;
     int error = 0;
@@ -203,22 +204,23 @@ static int begin_images(struct vkr_stale *s)
 
 struct change {
     struct image *image;
-    enum vkr_touch_kind kind;
+    enum vkr_image_access_kind kind;
 };
 
 static void change_state(void *user, uint32_t *state)
 {
     const struct change *change = user;
 
-    if (change->kind == VKR_TOUCH_WRITE)
+    if (change->kind == VKR_IMAGE_ACCESS_WRITE)
         *state = WRITTEN;
-    else if (change->kind == VKR_TOUCH_VOID)
+    else if (change->kind == VKR_IMAGE_ACCESS_VOID)
         *state = *state == KEPT ? VOID : *state;
     else if (*state == KEPT)
         change->image->is_needed = true;
 }
 
-static void change_part(struct vkr_stale *s, enum vkr_touch_kind kind, const struct vkr_part *part)
+static void change_part(struct vkr_liveness *s, enum vkr_image_access_kind kind,
+                        const struct vkr_part *part)
 {
     const uint64_t *place = sbt_map_find(&s->places, part->image);
     struct change change = {place && *place ? &s->images[*place - 1] : NULL, kind};
@@ -227,28 +229,28 @@ static void change_part(struct vkr_stale *s, enum vkr_touch_kind kind, const str
         vkr_each_of_part(change.image->states, part, change_state, &change);
 }
 
-static void look_at_set(struct vkr_stale *s, uint64_t id)
+static void look_at_set(struct vkr_liveness *s, uint64_t id)
 {
     const struct vkr_made *made = vkr_scene_find(s->scene, VK_OBJECT_VkDescriptorSet, id);
     const struct vkr_set *set = made ? made->content : NULL;
 
     for (size_t i = 0; set && i < set->count; i++) {
         struct vkr_part part = vkr_view_part(s->scene, set->list[i].view);
-        change_part(s, VKR_TOUCH_USE, &part);
+        change_part(s, VKR_IMAGE_ACCESS_USE, &part);
     }
     s->gives_up |= !set;
 }
 
 static bool submit_buffer(void *user, uint64_t buffer)
 {
-    struct vkr_stale *s = user;
-    const struct vkr_touches *touches = vkr_touches_of(&s->touched, buffer);
+    struct vkr_liveness *s = user;
+    const struct vkr_image_accesses *touches = vkr_image_accesses_of(&s->touched, buffer);
 
     for (size_t i = 0; touches && i < touches->count; i++) {
-        const struct vkr_touch *t = &touches->list[i];
-        if (t->kind == VKR_TOUCH_ALL)
+        const struct vkr_image_access *t = &touches->list[i];
+        if (t->kind == VKR_IMAGE_ACCESS_ALL)
             s->gives_up = true;
-        else if (t->kind == VKR_TOUCH_SET)
+        else if (t->kind == VKR_IMAGE_ACCESS_SET)
             look_at_set(s, t->part.image);
         else
             change_part(s, t->kind, &t->part);
@@ -269,7 +271,7 @@ static uint64_t presented(const struct vkr_scene *scene, VkSwapchainKHR chain, u
     return 0;
 }
 
-static void present(struct vkr_stale *s, const struct vkr_call *c)
+static void present(struct vkr_liveness *s, const struct vkr_call *c)
 {
     const VkPresentInfoKHR *info =
         ((const struct vk_args_vkQueuePresentKHR *)(const void *)c->args)->pPresentInfo;
@@ -282,7 +284,7 @@ static void present(struct vkr_stale *s, const struct vkr_call *c)
                                 0,
                                 UINT32_MAX};
         s->gives_up |= !part.image;
-        change_part(s, VKR_TOUCH_USE, &part);
+        change_part(s, VKR_IMAGE_ACCESS_USE, &part);
     }
 }
 
@@ -294,7 +296,7 @@ static void see_state(void *user, uint32_t *state)
 }
 
 /* docs/FORMAT.md 10, "checksum": bytes of memory are compared. */
-static void compare(struct vkr_stale *s, const struct sbt_record *record)
+static void compare(struct vkr_liveness *s, const struct sbt_record *record)
 {
     const struct vkr_part all = {0, ~0u, 0, UINT32_MAX, 0, UINT32_MAX};
     uint64_t place = record->slot_count > 3 ? record->slots[2] & ~VKR_PLACE_OFFSET : 0;
@@ -329,7 +331,7 @@ static bool is_bind(uint32_t type)
 }
 
 /* A call that is decoded here. */
-static int visit_call(struct vkr_stale *s, const struct sbt_record *record)
+static int visit_call(struct vkr_liveness *s, const struct sbt_record *record)
 {
     struct vkr_call c;
     int error = vkr_call_begin(&c, s->r, record, &s->scene->scratch, true);
@@ -344,7 +346,7 @@ static int visit_call(struct vkr_stale *s, const struct sbt_record *record)
 }
 
 /* What the memory held when it was first mapped is recorded as the host's. */
-static int note_mapped(struct vkr_stale *s, const struct sbt_record *record)
+static int note_mapped(struct vkr_liveness *s, const struct sbt_record *record)
 {
     bool added;
 
@@ -353,14 +355,14 @@ static int note_mapped(struct vkr_stale *s, const struct sbt_record *record)
 }
 
 /* The order of what several queues do is not known. */
-static void note_stream(struct vkr_stale *s, const struct sbt_record *record)
+static void note_stream(struct vkr_liveness *s, const struct sbt_record *record)
 {
     if (s->stream == SBT_STREAM_NONE)
         s->stream = record->stream;
     s->gives_up |= record->stream != SBT_STREAM_NONE && record->stream != s->stream;
 }
 
-static int visit_part(struct vkr_stale *s, const struct sbt_record *record)
+static int visit_part(struct vkr_liveness *s, const struct sbt_record *record)
 {
     note_stream(s, record);
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM))
@@ -372,7 +374,7 @@ static int visit_part(struct vkr_stale *s, const struct sbt_record *record)
     return 0;
 }
 
-static int visit(struct vkr_stale *s, const struct sbt_record *record, uint64_t first)
+static int visit(struct vkr_liveness *s, const struct sbt_record *record, uint64_t first)
 {
     const struct vk_command *command = SBT_TYPE_API(record->type) == SBT_API_VULKAN
                                            ? vk_command_of(SBT_TYPE_CALL(record->type))
@@ -389,7 +391,7 @@ static int visit(struct vkr_stale *s, const struct sbt_record *record, uint64_t 
     if (!error && command &&
         (strncmp(vk_name(command->name), "vkCmd", 5) == 0 ||
          record->type == TYPE_vkBeginCommandBuffer))
-        error = vkr_touch_note(&s->touched, s->scene, record);
+        error = vkr_image_access_note(&s->touched, s->scene, record);
     else if (!error && is_bind(record->type))
         error = visit_call(s, record);
     else if (!error && command && strncmp(vk_name(command->name), "vkMapMemory", 11) == 0)
@@ -397,7 +399,7 @@ static int visit(struct vkr_stale *s, const struct sbt_record *record, uint64_t 
     return error || record->seq < first ? error : visit_part(s, record);
 }
 
-static int read_trace(struct vkr_stale *s, uint64_t first, uint64_t end)
+static int read_trace(struct vkr_liveness *s, uint64_t first, uint64_t end)
 {
     const struct sbt_filter filter = {.seq_end = end};
     const struct sbt_record *record;
@@ -410,9 +412,9 @@ static int read_trace(struct vkr_stale *s, uint64_t first, uint64_t end)
     return error ? error : more < 0 ? more : 0;
 }
 
-int vkr_stale_find(struct vkr_stale **out, struct vkr *r, uint64_t first, uint64_t end)
+int vkr_liveness_find(struct vkr_liveness **out, struct vkr *r, uint64_t first, uint64_t end)
 {
-    struct vkr_stale *s = calloc(1, sizeof(*s));
+    struct vkr_liveness *s = calloc(1, sizeof(*s));
     int error;
 
     if (!s)
@@ -425,13 +427,13 @@ int vkr_stale_find(struct vkr_stale **out, struct vkr *r, uint64_t first, uint64
     for (size_t i = 0; i < s->image_count; i++)
         s->images[i].is_needed |= s->gives_up || has_company(s, &s->images[i]);
     if (error)
-        vkr_stale_destroy(s);
+        vkr_liveness_destroy(s);
     else
         *out = s;
     return error;
 }
 
-void vkr_stale_destroy(struct vkr_stale *s)
+void vkr_liveness_destroy(struct vkr_liveness *s)
 {
     if (!s)
         return;
@@ -441,13 +443,13 @@ void vkr_stale_destroy(struct vkr_stale *s)
     free(s->bounds);
     sbt_map_finish(&s->places);
     sbt_map_finish(&s->mapped);
-    vkr_touched_finish(&s->touched);
+    vkr_image_access_table_finish(&s->touched);
     vkr_scene_destroy(s->scene);
     free(s);
 }
 
-bool vkr_stale_next(const struct vkr_stale *s, const struct vkr_memory *m, uint64_t *offset,
-                    uint64_t *size)
+bool vkr_liveness_next(const struct vkr_liveness *s, const struct vkr_memory *m, uint64_t *offset,
+                       uint64_t *size)
 {
     const struct image *next = NULL;
 

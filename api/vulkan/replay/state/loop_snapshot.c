@@ -2,15 +2,15 @@
  *
  * Going back: what memory held and what is followed is kept at one moment, and made so again later,
  * with the same objects. What the program does in between must neither make nor end any, nor change
- * what no checkpoint knows: vkr_repeats() says which records keep to that.
+ * what no checkpoint knows: vkr_loop_snapshot_allows() says which records keep to that.
  */
 #include "api/vulkan/replay/state/tracker.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct vkr_held {
-    struct vkr_held *next;
+struct vkr_loop_snapshot {
+    struct vkr_loop_snapshot *next;
     uint32_t type; /* of the object; 0: memory */
     uint64_t id;   /* or the memory's place */
     size_t size;
@@ -21,11 +21,11 @@ struct vkr_held {
 
 static int keep(struct vkr *r, uint32_t type, uint64_t id, const void *bytes, size_t size)
 {
-    struct vkr_held *held = malloc(sizeof(*held) + size);
+    struct vkr_loop_snapshot *held = malloc(sizeof(*held) + size);
 
     if (!held)
         return tsm_fail(TSM_E_MEMORY, "no memory to keep %zu bytes of the device", size);
-    *held = (struct vkr_held){r->held, type, id, size};
+    *held = (struct vkr_loop_snapshot){r->held, type, id, size};
     if (bytes)
         memcpy(held->bytes, bytes, size);
     r->held = held;
@@ -66,7 +66,7 @@ static int keep_memory(struct vkr *r, const struct vkr_memory *m)
     return error ? error : vkr_read(r, m->place, r->held->bytes, m->size);
 }
 
-int vkr_hold(struct vkr *r)
+int vkr_loop_snapshot_take(struct vkr *r)
 {
     int error = 0;
 
@@ -79,10 +79,10 @@ int vkr_hold(struct vkr *r)
     return error;
 }
 
-void vkr_hold_finish(struct vkr *r)
+void vkr_loop_snapshot_finish(struct vkr *r)
 {
     while (r->held) {
-        struct vkr_held *held = r->held;
+        struct vkr_loop_snapshot *held = r->held;
         r->held = held->next;
         free(held);
     }
@@ -131,7 +131,7 @@ static int put_semaphore_back(struct vkr *r, struct vkr_object *o, const struct 
     return now->is_timeline ? vkr_set_timeline(r, now, want->value) : 0;
 }
 
-static int put_object_back(struct vkr *r, const struct vkr_held *held)
+static int put_object_back(struct vkr *r, const struct vkr_loop_snapshot *held)
 {
     struct vkr_object *o = vkr_object_find(r, held->type, held->id);
 
@@ -145,16 +145,16 @@ static int put_object_back(struct vkr *r, const struct vkr_held *held)
     return 0;
 }
 
-int vkr_back(struct vkr *r)
+int vkr_loop_snapshot_restore(struct vkr *r)
 {
     int error = 0;
 
-    for (const struct vkr_held *held = r->held; held && !error; held = held->next)
+    for (const struct vkr_loop_snapshot *held = r->held; held && !error; held = held->next)
         if (held->type)
             error = put_object_back(r, held);
     if (!error)
         error = vkr_restore(r);
-    for (const struct vkr_held *held = r->held; held && !error; held = held->next) {
+    for (const struct vkr_loop_snapshot *held = r->held; held && !error; held = held->next) {
         struct vkr_memory *m = held->type ? NULL : vkr_memory_find(r, held->id);
         if (m && m->mapped)
             vkr_memory_put(m, held->bytes);
@@ -216,7 +216,7 @@ static bool begin_repeats(struct vkr *r, const struct sbt_record *record)
     return true;
 }
 
-bool vkr_repeats(struct vkr *r, const struct sbt_record *record)
+bool vkr_loop_snapshot_allows(struct vkr *r, const struct sbt_record *record)
 {
     const struct vk_command *command = vk_command_of(SBT_TYPE_CALL(record->type));
     const char *name = command ? vk_name(command->name) : "";

@@ -296,7 +296,7 @@ static int set_state(struct vkr *r, const struct sbt_record *record)
         part.level_count = (uint32_t)s[6];
         part.layer = (uint32_t)s[7];
         part.layer_count = (uint32_t)s[8];
-        vkr_track_layout(r, &part, (VkImageLayout)s[3]);
+        vkr_state_tracker_layout(r, &part, (VkImageLayout)s[3]);
     } else {
         ((struct vkr_fact_flag *)o->fact)->is_set = s[3];
     }

@@ -49,12 +49,12 @@ static int save_bytes(struct vkr *r, const struct tsm_saver *saver, const struct
 
 /* What lies around images that nobody looks at. NULL `stale`: all. */
 static int save_memory(struct vkr *r, const struct tsm_saver *saver, const struct vkr_memory *m,
-                       const struct vkr_stale *stale)
+                       const struct vkr_liveness *stale)
 {
     uint64_t from = 0, offset = 0, size;
     int error = 0;
 
-    while (stale && !error && vkr_stale_next(stale, m, &offset, &size)) {
+    while (stale && !error && vkr_liveness_next(stale, m, &offset, &size)) {
         error = save_bytes(r, saver, m, from, offset - from);
         from = offset += size;
     }
@@ -132,7 +132,7 @@ static int save_object(const struct tsm_saver *saver, const struct vkr_object *o
 
 int vkr_save(struct vkr *r, const struct tsm_saver *saver)
 {
-    struct vkr_stale *stale = NULL;
+    struct vkr_liveness *stale = NULL;
     int error = 0;
 
     if (vkr_is_gated(r))
@@ -140,11 +140,11 @@ int vkr_save(struct vkr *r, const struct tsm_saver *saver)
                         "work is under way there that waits for a signal of the host; a submit "
                         "earlier or later it may not");
     if (saver->part_first)
-        error = vkr_stale_find(&stale, r, saver->part_first, saver->part_end);
+        error = vkr_liveness_find(&stale, r, saver->part_first, saver->part_end);
     for (const struct vkr_object *o = r->objects.first; o && !error; o = o->next)
         error = save_object(saver, o);
     for (size_t i = 0; i < r->memories.count && !error; i++)
         error = save_memory(r, saver, r->memories.list[i], stale);
-    vkr_stale_destroy(stale);
+    vkr_liveness_destroy(stale);
     return error;
 }

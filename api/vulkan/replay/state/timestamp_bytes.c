@@ -41,7 +41,7 @@ static void cut(struct vkr *r, uint64_t start, uint64_t end)
         vkr_ranges_merge(&r->stamps);
 }
 
-void vkr_stamp_clear(struct vkr *r, uint64_t start, uint64_t size)
+void vkr_timestamp_bytes_clear(struct vkr *r, uint64_t start, uint64_t size)
 {
     if (r->stamps.count)
         cut(r, start, start + size);
@@ -85,7 +85,7 @@ static void times(struct vkr *r, const struct vkr_spread *s)
     }
 }
 
-void vkr_stamp_apply(struct vkr *r, const struct vkr_spread *s)
+void vkr_timestamp_bytes_apply(struct vkr *r, const struct vkr_spread *s)
 {
     uint64_t size = s->size, place;
 
@@ -95,13 +95,13 @@ void vkr_stamp_apply(struct vkr *r, const struct vkr_spread *s)
     }
     place = place_of(r, s->to, s->to_offset, &size);
     if (place)
-        vkr_stamp_clear(r, place, size);
+        vkr_timestamp_bytes_clear(r, place, size);
     if (s->kind == VKR_SPREAD_COPY)
         spread(r, s);
 }
 
-bool vkr_stamp_results(struct vkr *r, const struct vk_args_vkCmdCopyQueryPoolResults *a,
-                       struct vkr_spread *out)
+bool vkr_timestamp_bytes_results(struct vkr *r, const struct vk_args_vkCmdCopyQueryPoolResults *a,
+                                 struct vkr_spread *out)
 {
     const struct vkr_object *pool = vkr_object_of(r, VK_OBJECT_VkQueryPool, VKR_RAW(a->queryPool));
     const struct vkr_object *buffer = vkr_object_of(r, VK_OBJECT_VkBuffer, VKR_RAW(a->dstBuffer));
@@ -130,7 +130,8 @@ static bool is_foreign(const struct vkr *r, uint64_t address)
     return m && m->has_image && m->device && !m->device->is_recorded;
 }
 
-bool vkr_mask(const struct vkr *r, uint64_t address, uint8_t *bytes, uint64_t size, uint64_t *times)
+bool vkr_ignore_timestamps(const struct vkr *r, uint64_t address, uint8_t *bytes, uint64_t size,
+                           uint64_t *times)
 {
     bool any = is_foreign(r, address);
 

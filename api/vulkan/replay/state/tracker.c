@@ -39,7 +39,7 @@ static void set_flag(struct vkr *r, uint32_t type, uint64_t raw, bool is_set)
         fact->is_set = is_set;
 }
 
-void vkr_track_fence(struct vkr *r, VkFence fence, bool is_signalled)
+void vkr_state_tracker_fence(struct vkr *r, VkFence fence, bool is_signalled)
 {
     set_flag(r, VK_OBJECT_VkFence, VKR_RAW(fence), is_signalled);
 }
@@ -57,7 +57,7 @@ static int reset_fences(struct vkr_call *c)
     const struct vk_args_vkResetFences *a = (const void *)c->args;
 
     for (uint32_t i = 0; i < a->fenceCount; i++)
-        vkr_track_fence(c->r, a->pFences[i], false);
+        vkr_state_tracker_fence(c->r, a->pFences[i], false);
     return 0;
 }
 
@@ -76,7 +76,7 @@ static void set_gate(struct vkr *r, struct vkr_fact_flag *fact, bool is_gate)
     fact->is_gate = is_gate;
 }
 
-void vkr_track_event(struct vkr *r, struct vkr_object *event, bool is_set)
+void vkr_state_tracker_event(struct vkr *r, struct vkr_object *event, bool is_set)
 {
     struct vkr_fact_flag *fact = event ? event->fact : NULL;
 
@@ -87,7 +87,7 @@ void vkr_track_event(struct vkr *r, struct vkr_object *event, bool is_set)
         set_gate(r, fact, false);
 }
 
-void vkr_track_wait(struct vkr *r, const struct vkr_object *event)
+void vkr_state_tracker_wait(struct vkr *r, const struct vkr_object *event)
 {
     struct vkr_fact_flag *fact = event ? event->fact : NULL;
 
@@ -99,8 +99,8 @@ static int set_event(struct vkr_call *c)
 {
     const struct vk_args_vkSetEvent *a = (const void *)c->args;
 
-    vkr_track_event(c->r, vkr_object_of(c->r, VK_OBJECT_VkEvent, VKR_RAW(a->event)),
-                    c->record->type == TYPE_vkSetEvent);
+    vkr_state_tracker_event(c->r, vkr_object_of(c->r, VK_OBJECT_VkEvent, VKR_RAW(a->event)),
+                            c->record->type == TYPE_vkSetEvent);
     return 0;
 }
 
@@ -146,7 +146,7 @@ VkImageAspectFlags vkr_plane_aspects(VkImageAspectFlags aspects, uint32_t plane)
     return plane ? VK_IMAGE_ASPECT_STENCIL_BIT : VK_IMAGE_ASPECT_DEPTH_BIT;
 }
 
-int vkr_track_image(struct vkr_object *o, const VkImageCreateInfo *info)
+int vkr_state_tracker_image(struct vkr_object *o, const VkImageCreateInfo *info)
 {
     VkImageAspectFlags aspects = vk_aspects_of(info->format);
     size_t count = (size_t)info->mipLevels * info->arrayLayers * vkr_plane_count(aspects);
@@ -170,7 +170,7 @@ static int create_image(struct vkr_call *c)
     const struct vk_args_vkCreateImage *a = (const void *)c->args;
     struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkImage, VKR_RAW(*a->pImage));
 
-    return o ? vkr_track_image(o, a->pCreateInfo) : 0;
+    return o ? vkr_state_tracker_image(o, a->pCreateInfo) : 0;
 }
 
 static uint32_t clip(uint32_t count, uint32_t first, uint32_t end)
@@ -205,7 +205,7 @@ static void set_layout(void *user, uint32_t *layout)
     *layout = *(const uint32_t *)user;
 }
 
-void vkr_track_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout)
+void vkr_state_tracker_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout)
 {
     struct vkr_object *o = vkr_object_find(r, VK_OBJECT_VkImage, part->image);
     uint32_t value = (uint32_t)layout;
@@ -266,35 +266,35 @@ static bool carry_out(struct vkr_call *c, VkCommandBuffer commands)
     const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
     struct vkr_until until = vkr_cut_until(c, o ? o->id : 0);
 
-    vkr_effect_apply(c->r, commands, &until);
+    vkr_state_delta_apply(c->r, commands, &until);
     return until.seq == UINT64_MAX;
 }
 
-void vkr_track_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,
-                      VkFence fence)
+void vkr_state_tracker_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,
+                              VkFence fence)
 {
     bool more = true;
 
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < submits[i].commandBufferCount && more; j++)
             more = carry_out(c, submits[i].pCommandBuffers[j]);
-    vkr_track_fence(c->r, fence, true);
+    vkr_state_tracker_fence(c->r, fence, true);
 }
 
-void vkr_track_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
-                       VkFence fence)
+void vkr_state_tracker_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
+                               VkFence fence)
 {
     bool more = true;
 
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < submits[i].commandBufferInfoCount && more; j++)
             more = carry_out(c, submits[i].pCommandBufferInfos[j].commandBuffer);
-    vkr_track_fence(c->r, fence, true);
+    vkr_state_tracker_fence(c->r, fence, true);
 }
 
 /* ---- dispatch ---------------------------------------------------------------------------- */
 
-int vkr_track(struct vkr_call *c)
+int vkr_state_tracker_note(struct vkr_call *c)
 {
     switch (c->record->type) {
     case TYPE_vkCreateFence:
@@ -316,6 +316,6 @@ int vkr_track(struct vkr_call *c)
     case TYPE_vkCreateImageView:
         return create_view(c);
     default:
-        return vkr_effect(c);
+        return vkr_state_delta_note(c);
     }
 }

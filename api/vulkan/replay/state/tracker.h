@@ -57,19 +57,20 @@ struct vkr_part {
 /* ---- following (tracker.c) ---- */
 
 /* The driver has carried out the call: note what it has made or changed. */
-int vkr_track(struct vkr_call *c);
+int vkr_state_tracker_note(struct vkr_call *c);
 /* A submit: what its command buffers do comes true. Whether or not it is sent. */
-void vkr_track_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,
-                      VkFence fence);
-void vkr_track_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
-                       VkFence fence);
-void vkr_track_fence(struct vkr *r, VkFence fence, bool is_signalled);
-/* The event is set or reset; or (vkr_track_wait) what was sent waits for it. Of struct vkr_object.
+void vkr_state_tracker_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,
+                              VkFence fence);
+void vkr_state_tracker_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
+                               VkFence fence);
+void vkr_state_tracker_fence(struct vkr *r, VkFence fence, bool is_signalled);
+/* The event is set or reset; or (vkr_state_tracker_wait) what was sent waits for it. Of struct
+ * vkr_object.
  */
-void vkr_track_event(struct vkr *r, struct vkr_object *event, bool is_set);
-void vkr_track_wait(struct vkr *r, const struct vkr_object *event);
-int vkr_track_image(struct vkr_object *image, const VkImageCreateInfo *info);
-void vkr_track_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout);
+void vkr_state_tracker_event(struct vkr *r, struct vkr_object *event, bool is_set);
+void vkr_state_tracker_wait(struct vkr *r, const struct vkr_object *event);
+int vkr_state_tracker_image(struct vkr_object *image, const VkImageCreateInfo *info);
+void vkr_state_tracker_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout);
 /* Each layout of a part of an image, by plane, level, layer. */
 void vkr_each_of_part(struct vkr_fact_image *fact, const struct vkr_part *part,
                       void (*visit)(void *user, uint32_t *value), void *user);
@@ -84,10 +85,10 @@ VkImageAspectFlags vkr_plane_aspects(VkImageAspectFlags aspects, uint32_t plane)
 /* ---- what command buffers do (delta.c) ---- */
 
 /* A vkCmd*, or a command buffer that begins or is reset. */
-int vkr_effect(struct vkr_call *c);
+int vkr_state_delta_note(struct vkr_call *c);
 struct vkr_until;
 /* It was submitted; what comes behind that command is not carried out. */
-void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_until *until);
+void vkr_state_delta_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_until *until);
 
 /* ---- times in memory (timestamp_bytes.c) ---- */
 
@@ -103,16 +104,16 @@ struct vkr_spread {
 };
 struct vk_args_vkCmdCopyQueryPoolResults;
 /* False: nothing that is known. */
-bool vkr_stamp_results(struct vkr *r, const struct vk_args_vkCmdCopyQueryPoolResults *a,
-                       struct vkr_spread *out);
-void vkr_stamp_apply(struct vkr *r, const struct vkr_spread *s);
+bool vkr_timestamp_bytes_results(struct vkr *r, const struct vk_args_vkCmdCopyQueryPoolResults *a,
+                                 struct vkr_spread *out);
+void vkr_timestamp_bytes_apply(struct vkr *r, const struct vkr_spread *s);
 /* The host has written there: it holds no times any more. */
-void vkr_stamp_clear(struct vkr *r, uint64_t start, uint64_t size);
+void vkr_timestamp_bytes_clear(struct vkr *r, uint64_t start, uint64_t size);
 /* Zeroes the times in what was read from `address`, and adds their number to *times. Returns
  * whether the bytes may differ from the recorded ones: for those, or because images lie there in a
  * layout of another driver. */
-bool vkr_mask(const struct vkr *r, uint64_t address, uint8_t *bytes, uint64_t size,
-              uint64_t *times);
+bool vkr_ignore_timestamps(const struct vkr *r, uint64_t address, uint8_t *bytes, uint64_t size,
+                           uint64_t *times);
 
 /* ---- making it so (restore.c) ---- */
 
@@ -130,12 +131,12 @@ void vkr_each_layout(const struct vkr_fact_image *fact,
 
 /* Images whose content at the record `first` nothing of [first, end) looks at; `end` 0: of all
  * behind. */
-struct vkr_stale;
-int vkr_stale_find(struct vkr_stale **out, struct vkr *r, uint64_t first, uint64_t end);
-void vkr_stale_destroy(struct vkr_stale *stale);
+struct vkr_liveness;
+int vkr_liveness_find(struct vkr_liveness **out, struct vkr *r, uint64_t first, uint64_t end);
+void vkr_liveness_destroy(struct vkr_liveness *stale);
 /* The next bytes of memory from *offset on that are such an image's. False: there are no more. */
-bool vkr_stale_next(const struct vkr_stale *stale, const struct vkr_memory *m, uint64_t *offset,
-                    uint64_t *size);
+bool vkr_liveness_next(const struct vkr_liveness *stale, const struct vkr_memory *m,
+                       uint64_t *offset, uint64_t *size);
 
 /* ---- writing it down (save.c) ---- */
 
@@ -144,11 +145,12 @@ int vkr_save(struct vkr *r, const struct tsm_saver *saver);
 /* ---- going back (loop_snapshot.c) ---- */
 
 /* Keep what a checkpoint here would hold, until the end. Nothing is under way. */
-int vkr_hold(struct vkr *r);
+int vkr_loop_snapshot_take(struct vkr *r);
 /* Make it so again. */
-int vkr_back(struct vkr *r);
-void vkr_hold_finish(struct vkr *r);
-/* Asked of each record of a part, in order: can it be carried out again after vkr_back()? */
-bool vkr_repeats(struct vkr *r, const struct sbt_record *record);
+int vkr_loop_snapshot_restore(struct vkr *r);
+void vkr_loop_snapshot_finish(struct vkr *r);
+/* Asked of each record of a part, in order: can it be carried out again after
+ * vkr_loop_snapshot_restore()? */
+bool vkr_loop_snapshot_allows(struct vkr *r, const struct sbt_record *record);
 
 #endif
