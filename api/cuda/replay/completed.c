@@ -17,8 +17,8 @@ static uint64_t key_told(const struct sbt_record *record, const struct sbt_schem
                   sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0));
 }
 
-int cuda_reached_plan(struct cuda_replay *replay, const struct sbt_record *record,
-                      const struct sbt_schema *schema)
+int cuda_completed_plan(struct cuda_replay *replay, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
 {
     bool added;
 
@@ -30,7 +30,7 @@ int cuda_reached_plan(struct cuda_replay *replay, const struct sbt_record *recor
 }
 
 /* Each thread writes the places of its own stream. */
-int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *record)
+int cuda_completed_mark(struct cuda_replay *replay, const struct sbt_record *record)
 {
     const struct cuda_real *driver = &replay->library.calls;
     uint64_t *event = sbt_map_find(&replay->reached, key_of(record->stream, record->position));
@@ -50,7 +50,7 @@ int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *recor
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuEventRecord", result);
 }
 
-uint64_t *cuda_reached_by_function(struct cuda_replay *replay, uint32_t stream, uint64_t position)
+uint64_t *cuda_completed_by_function(struct cuda_replay *replay, uint32_t stream, uint64_t position)
 {
     return sbt_map_find(&replay->reached, key_of(stream, position));
 }
@@ -75,8 +75,8 @@ static int await_function(struct cuda_replay *replay, const uint64_t *told, uint
                : cuda_fail(driver, "cuStreamQuery", result);
 }
 
-int cuda_reached_await(struct cuda_replay *replay, const struct sbt_record *record,
-                       const struct sbt_schema *schema)
+int cuda_completed_await(struct cuda_replay *replay, const struct sbt_record *record,
+                         const struct sbt_schema *schema)
 {
     const struct cuda_real *driver = &replay->library.calls;
     uint64_t *event = sbt_map_find(&replay->reached, key_told(record, schema));

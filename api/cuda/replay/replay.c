@@ -65,7 +65,7 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
     int error;
 
     if (SBT_TYPE_API(record->type) != SBT_API_CUDA) {
-        error = cuda_reached_plan(&state->replay, record, schema);
+        error = cuda_completed_plan(&state->replay, record, schema);
         return error ? error : cuda_functions_plan(&state->replay.functions, record, schema);
     }
     error = cuda_memory_plan(&state->replay.memory, record, schema);
@@ -209,7 +209,7 @@ static int backend_submit(struct tsm_backend_state *state, const struct sbt_reco
     error = carry_out(&state->replay, record);
     if (!error)
         error = receive_written(&state->replay, record, schema);
-    return error ? error : cuda_reached_mark(&state->replay, record);
+    return error ? error : cuda_completed_mark(&state->replay, record);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------ */
@@ -253,7 +253,7 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
 static int backend_reached(struct tsm_backend_state *state, const struct sbt_record *record,
                            const struct sbt_schema *schema)
 {
-    return cuda_reached_await(&state->replay, record, schema);
+    return cuda_completed_await(&state->replay, record, schema);
 }
 
 static int backend_let_go(struct tsm_backend_state *state)

@@ -365,16 +365,16 @@ void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
                               const CUstreamBatchMemOpParams *params, size_t count);
 /* A COMPLETE record is ahead; one of the commands that they name was submitted; tsm_backend's
  * reached. */
-int cuda_reached_plan(struct cuda_replay *replay, const struct sbt_record *record,
+int cuda_completed_plan(struct cuda_replay *replay, const struct sbt_record *record,
                       const struct sbt_schema *schema);
-int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *record);
+int cuda_completed_mark(struct cuda_replay *replay, const struct sbt_record *record);
 /* States of a function in a graph, which has a place on the stream and no record; they stand where
  * others have their event. */
 #define CUDA_REACHED_SENT 2u
 #define CUDA_REACHED_DONE 3u
 /* NULL: nobody waits for it. */
-uint64_t *cuda_reached_by_function(struct cuda_replay *replay, uint32_t stream, uint64_t position);
-int cuda_reached_await(struct cuda_replay *replay, const struct sbt_record *record,
+uint64_t *cuda_completed_by_function(struct cuda_replay *replay, uint32_t stream, uint64_t position);
+int cuda_completed_await(struct cuda_replay *replay, const struct sbt_record *record,
                        const struct sbt_schema *schema);
 /* Tests whether the stream waits for a value that is not there yet. */
 bool cuda_awaited_on(struct cuda_replay *replay, CUstream raw);

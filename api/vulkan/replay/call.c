@@ -17,7 +17,7 @@ static bool find_physical(struct vkr_call *c, uint64_t id, uint64_t *raw)
 {
     const struct vkr_object *o = vkr_object_find(c->r, VK_OBJECT_VkPhysicalDevice, id);
     const struct vkr_instance *instance = o ? o->instance : NULL;
-    uint32_t place = vkr_physical_place(c->r, id);
+    uint32_t place = vkr_physical_device_index(c->r, id);
 
     for (struct vkr_object *i = c->r->objects.first; i && !instance; i = i->next)
         if (i->type == VK_OBJECT_VkInstance)

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-struct vkr_reached {
+struct vkr_completed {
     const struct vkr_device *device;
     VkFence fence; /* none: the command was not sent, or it was waited for */
 };
@@ -24,17 +24,17 @@ static uint64_t key_told(const struct sbt_record *record, const struct sbt_schem
 }
 
 /* NULL: no record asks for it. */
-static struct vkr_reached *find(const struct vkr *r, uint64_t key)
+static struct vkr_completed *find(const struct vkr *r, uint64_t key)
 {
     const uint64_t *place = sbt_map_find(&r->reached_places, key);
 
     return place && *place ? &r->reached[*place - 1] : NULL;
 }
 
-int vkr_reached_plan(struct vkr *r, const struct sbt_record *record,
-                     const struct sbt_schema *schema)
+int vkr_completed_plan(struct vkr *r, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
 {
-    struct vkr_reached *list;
+    struct vkr_completed *list;
     uint64_t *place;
     bool added;
 
@@ -47,22 +47,22 @@ int vkr_reached_plan(struct vkr *r, const struct sbt_record *record,
     if (!list)
         return tsm_fail(TSM_E_MEMORY, "no memory for what is waited for");
     r->reached = list;
-    list[r->reached_count++] = (struct vkr_reached){NULL, VK_NULL_HANDLE};
+    list[r->reached_count++] = (struct vkr_completed){NULL, VK_NULL_HANDLE};
     *place = r->reached_count;
     return 0;
 }
 
-static void drop(struct vkr_reached *p)
+static void drop(struct vkr_completed *p)
 {
     if (p->fence)
         p->device->dispatch.f.vkDestroyFence(p->device->dispatch.device, p->fence, NULL);
     p->fence = VK_NULL_HANDLE;
 }
 
-int vkr_reached_sent(struct vkr_call *c, VkQueue queue)
+int vkr_completed_sent(struct vkr_call *c, VkQueue queue)
 {
     const struct vkr_device *device = c->owner ? c->owner->device : NULL;
-    struct vkr_reached *p = find(c->r, key_of(c->record->stream, c->record->position));
+    struct vkr_completed *p = find(c->r, key_of(c->record->stream, c->record->position));
     VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkResult result;
 
@@ -80,10 +80,10 @@ int vkr_reached_sent(struct vkr_call *c, VkQueue queue)
 }
 
 /* The lock is held by nobody: others may send meanwhile. */
-int vkr_reached_await(struct vkr *r, const struct sbt_record *record,
-                      const struct sbt_schema *schema)
+int vkr_completed_await(struct vkr *r, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
 {
-    struct vkr_reached *p = find(r, key_told(record, schema));
+    struct vkr_completed *p = find(r, key_told(record, schema));
     VkResult result;
 
     if (!p || !p->fence)
@@ -95,14 +95,14 @@ int vkr_reached_await(struct vkr *r, const struct sbt_record *record,
     return result >= 0 ? 0 : vkr_fail("vkWaitForFences", result);
 }
 
-void vkr_reached_drop(struct vkr *r, const struct vkr_device *device)
+void vkr_completed_drop(struct vkr *r, const struct vkr_device *device)
 {
     for (size_t i = 0; i < r->reached_count; i++)
         if (r->reached[i].device == device)
             drop(&r->reached[i]);
 }
 
-void vkr_reached_finish(struct vkr *r)
+void vkr_completed_finish(struct vkr *r)
 {
     free(r->reached);
     sbt_map_finish(&r->reached_places);

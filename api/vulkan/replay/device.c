@@ -65,9 +65,9 @@ static int make_device(struct vkr_call *c, const VkDeviceCreateInfo *info, bool 
 
     if (!d)
         return tsm_fail(TSM_E_MEMORY, "no memory for a device");
-    d->can_choose = vkr_opaque_wanted(c->r, instance, a->physicalDevice, info);
+    d->can_choose = vkr_capture_replay_address_wanted(c->r, instance, a->physicalDevice, info);
     if (d->can_choose)
-        vkr_place_give_back(c->r);
+        vkr_fixed_address_give_back(c->r);
     result = instance->f.vkCreateDevice(a->physicalDevice, info, NULL, &device);
     if (result < 0) {
         free(d);
@@ -136,7 +136,7 @@ int vkr_create_device(struct vkr_call *c)
     info.ppEnabledLayerNames = NULL;
     if (lacks_windows(c, a->pCreateInfo))
         drop_features_of_windows(&info);
-    bool places = vkr_place_wanted(c->r, &c->owner->instance->dispatch, a->physicalDevice);
+    bool places = vkr_fixed_address_wanted(c->r, &c->owner->instance->dispatch, a->physicalDevice);
     error = vkr_filter_extensions(c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
                                   places ? VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME : NULL,
                                   device_has);
@@ -156,7 +156,7 @@ void vkr_device_close(struct vkr *r, struct vkr_device *d)
     vkr_show_device_gone(r, d);
     if (d->pool)
         d->dispatch.f.vkDestroyCommandPool(d->dispatch.device, d->pool, NULL);
-    vkr_reached_drop(r, d);
+    vkr_completed_drop(r, d);
     d->dispatch.f.vkDestroyDevice(d->dispatch.device, NULL);
     vkr_drop_queues(r, d);
     free(d);
@@ -178,7 +178,7 @@ int vkr_destroy_device(struct vkr_call *c)
 static bool has_queue(const struct vkr *r, const struct vkr_device *d, uint32_t family,
                       uint32_t index)
 {
-    for (const struct vkr_need_device *n = r->needs.devices; n; n = n->next)
+    for (const struct vkr_required_device *n = r->needs.devices; n; n = n->next)
         for (uint32_t i = 0; n->id == d->id && i < n->info->queueCreateInfoCount; i++)
             if (n->info->pQueueCreateInfos[i].queueFamilyIndex == family &&
                 index < n->info->pQueueCreateInfos[i].queueCount)

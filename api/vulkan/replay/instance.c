@@ -354,7 +354,7 @@ int vkr_enumerate_physical(struct vkr_call *c)
         if (id && !o)
             o = vkr_object_add(c->r, VK_OBJECT_VkPhysicalDevice, id, 0);
         if (o) {
-            uint32_t place = vkr_physical_place(c->r, id);
+            uint32_t place = vkr_physical_device_index(c->r, id);
             o->instance = c->owner->instance;
             if (place < o->instance->physical_count)
                 vkr_object_set_raw(c->r, o, VKR_RAW(o->instance->physicals[place]));

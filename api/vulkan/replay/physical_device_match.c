@@ -97,20 +97,20 @@ static uint32_t misses_of(struct vkr *r, uint64_t physical, uint32_t place)
 {
     uint32_t count = 0;
 
-    for (const struct vkr_need_device *d = r->needs.devices; d; d = d->next)
-        count += d->physical == physical ? vkr_need_misses(r, d, place) : 0;
+    for (const struct vkr_required_device *d = r->needs.devices; d; d = d->next)
+        count += d->physical == physical ? vkr_requirements_misses(r, d, place) : 0;
     return count;
 }
 
 static bool is_taken(const struct vkr *r, uint64_t physical, uint32_t place)
 {
-    for (const struct vkr_need_device *d = r->needs.devices; d; d = d->next)
+    for (const struct vkr_required_device *d = r->needs.devices; d; d = d->next)
         if (d->is_placed && d->physical != physical && d->place == place)
             return true;
     return false;
 }
 
-static bool has_name(const struct vkr *r, const struct vkr_need_device *d, uint32_t place)
+static bool has_name(const struct vkr *r, const struct vkr_required_device *d, uint32_t place)
 {
     const char *name = vkr_recorded_fact(r, d->id, "name");
     VkPhysicalDeviceProperties p;
@@ -120,7 +120,7 @@ static bool has_name(const struct vkr *r, const struct vkr_need_device *d, uint3
 }
 
 /* What speaks against a device, the weightiest first. */
-static uint32_t against(struct vkr *r, const struct vkr_need_device *d, uint32_t place)
+static uint32_t against(struct vkr *r, const struct vkr_required_device *d, uint32_t place)
 {
     return (misses_of(r, d->physical, place) > 0 ? 4 : 0) + (has_name(r, d, place) ? 0 : 2) +
            is_taken(r, d->physical, place);
@@ -128,7 +128,7 @@ static uint32_t against(struct vkr *r, const struct vkr_need_device *d, uint32_t
 
 void vkr_choose_devices(struct vkr *r)
 {
-    for (struct vkr_need_device *d = r->needs.devices; d; d = d->next) {
+    for (struct vkr_required_device *d = r->needs.devices; d; d = d->next) {
         uint32_t least = UINT32_MAX;
         d->place = r->chosen;
         for (uint32_t i = 0; i < r->probe->physical_count && !r->is_chosen; i++) {
@@ -141,9 +141,9 @@ void vkr_choose_devices(struct vkr *r)
     }
 }
 
-uint32_t vkr_physical_place(struct vkr *r, uint64_t id)
+uint32_t vkr_physical_device_index(struct vkr *r, uint64_t id)
 {
-    for (const struct vkr_need_device *d = r->needs.devices; d; d = d->next)
+    for (const struct vkr_required_device *d = r->needs.devices; d; d = d->next)
         if (d->physical == id)
             return d->place;
     return r->chosen;

@@ -26,14 +26,14 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_objects_finish(r);
     vkr_show_finish(r);
     vkr_memories_finish(r);
-    vkr_places_finish(r);
+    vkr_fixed_addresses_finish(r);
     vkr_share_finish(r);
-    vkr_reached_finish(r);
+    vkr_completed_finish(r);
     vkr_ranges_finish(&r->stamps);
-    vkr_opaque_finish(r);
+    vkr_capture_replay_address_finish(r);
     vkr_addresses_finish(r);
     vkr_devices_finish(r);
-    vkr_needs_finish(r);
+    vkr_requirements_finish(r);
     vkr_loader_close(&r->loader);
     vk_arena_finish(&r->arena);
     free(r->texels.bytes);
@@ -80,10 +80,10 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
                         const struct sbt_schema *schema)
 {
     struct vkr *r = &state->replay;
-    int error = vkr_reached_plan(r, record, schema);
+    int error = vkr_completed_plan(r, record, schema);
 
     if (!error)
-        error = vkr_need_plan(r, record);
+        error = vkr_requirements_plan(r, record);
     return error || !r->look ? error : vkr_look_plan(r, record);
 }
 
@@ -95,7 +95,7 @@ static int backend_prepare(struct tsm_backend_state *state)
     if (error)
         return error;
     vkr_ranges_merge(&r->memories.program);
-    vkr_place_take(r);
+    vkr_fixed_address_take(r);
     vkr_writes_prepare(r);
     error = vkr_loader_open(&r->loader, r->options->library);
     if (!error)
@@ -103,7 +103,7 @@ static int backend_prepare(struct tsm_backend_state *state)
     if (error)
         return error;
     vkr_choose_devices(r);
-    return vkr_need_check(r);
+    return vkr_requirements_check(r);
 }
 
 static uint64_t backend_translated(struct tsm_backend_state *state)
@@ -192,7 +192,7 @@ static int backend_reached(struct tsm_backend_state *state, const struct sbt_rec
 {
     int error = vkr_writes_settle(&state->replay);
 
-    return error ? error : vkr_reached_await(&state->replay, record, schema);
+    return error ? error : vkr_completed_await(&state->replay, record, schema);
 }
 
 static int backend_let_go(struct tsm_backend_state *state)
@@ -320,7 +320,7 @@ static void backend_describe(struct tsm_backend_state *state, char *out, size_t 
 {
     struct vkr *r = &state->replay;
     uint32_t place =
-        r->needs.devices ? vkr_physical_place(r, r->needs.devices->physical) : r->chosen;
+        r->needs.devices ? vkr_physical_device_index(r, r->needs.devices->physical) : r->chosen;
     VkPhysicalDeviceProperties p;
 
     r->probe->dispatch.f.vkGetPhysicalDeviceProperties(r->probe->physicals[place], &p);

@@ -152,7 +152,7 @@ int vkr_choose_device(struct vkr *r, const char *text);
 /* For each that the trace needs. */
 void vkr_choose_devices(struct vkr *r);
 /* The place among this machine's devices that stands for a recorded VkPhysicalDevice. */
-uint32_t vkr_physical_place(struct vkr *r, uint64_t id);
+uint32_t vkr_physical_device_index(struct vkr *r, uint64_t id);
 
 /* The trace has left them. */
 void vkr_device_close(struct vkr *r, struct vkr_device *device);
@@ -257,7 +257,7 @@ VkResult vkr_host_memory(struct vkr_device *device, VkBuffer buffer, VkDeviceMem
 
 /* Makes all bytes of mapped memory this one; zeros that are there already stay as they are.
  * (api/vulkan/replay/memory/poison_fill.c) */
-void vkr_fill_fresh(uint8_t *out, uint64_t size, uint8_t value);
+void vkr_poison_fill(uint8_t *out, uint64_t size, uint8_t value);
 
 /* The first `size` bytes of a blob will be at `out` when they are settled; one thread at a time
  * adds, and none settles meanwhile. (api/vulkan/replay/memory/write.c) */
@@ -330,41 +330,42 @@ void vkr_share_finish(struct vkr *r);
 /* ---- addresses that the driver chooses again (api/vulkan/replay/memory/capture_replay_address.c)
  * ---- */
 
-struct vkr_opaque {
+struct vkr_capture_replay_address {
     struct sbt_map buffers, memories; /* id -> what the driver said */
 };
 
-int vkr_opaque_plan(struct vkr *r, struct vkr_call *c);
+int vkr_capture_replay_address_plan(struct vkr *r, struct vkr_call *c);
 /* True: the device can, and *info (its chain) asks for that now. */
-bool vkr_opaque_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
-                       VkPhysicalDevice physical, const VkDeviceCreateInfo *info);
-int vkr_opaque_buffer(struct vkr_call *c, VkBufferCreateInfo *info);
+bool vkr_capture_replay_address_wanted(const struct vkr *r,
+                                       const struct vk_instance_dispatch *instance,
+                                       VkPhysicalDevice physical, const VkDeviceCreateInfo *info);
+int vkr_capture_replay_address_buffer(struct vkr_call *c, VkBufferCreateInfo *info);
 /* True: the memory will lie where its buffers' addresses were. */
-bool vkr_opaque_memory(struct vkr_call *c, VkMemoryAllocateInfo *info);
-void vkr_opaque_finish(struct vkr *r);
+bool vkr_capture_replay_address_memory(struct vkr_call *c, VkMemoryAllocateInfo *info);
+void vkr_capture_replay_address_finish(struct vkr *r);
 
 /* ---- memory at its recorded address (api/vulkan/replay/memory/fixed_address.c) ---- */
 
-struct vkr_places {
+struct vkr_fixed_addresses {
     struct sbt_map memories, offsets; /* buffer id -> memory id, offset there */
     struct sbt_map sizes, starts;     /* memory id -> bytes, recorded address */
     struct vkr_ranges ranges;
 };
 
-int vkr_place_plan(struct vkr *r, struct vkr_call *c);
-int vkr_place_address(struct vkr *r, uint64_t buffer, uint64_t address);
+int vkr_fixed_address_plan(struct vkr *r, struct vkr_call *c);
+int vkr_fixed_address_get(struct vkr *r, uint64_t buffer, uint64_t address);
 /* Before the driver is opened. */
-void vkr_place_take(struct vkr *r);
+void vkr_fixed_address_take(struct vkr *r);
 /* They are not needed: the driver chooses the addresses itself. */
-void vkr_place_give_back(struct vkr *r);
-void vkr_places_finish(struct vkr *r);
+void vkr_fixed_address_give_back(struct vkr *r);
+void vkr_fixed_addresses_finish(struct vkr *r);
 /* Is the device one whose memory can be placed, and is there any to place? */
-bool vkr_place_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
-                      VkPhysicalDevice physical);
+bool vkr_fixed_address_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
+                              VkPhysicalDevice physical);
 int vkr_create_buffer(struct vkr_call *c);
 /* Where memory with this id must lie; NULL: anywhere. */
-void *vkr_place_of(const struct vkr *r, const struct vkr_device *device, uint64_t memory,
-                   uint64_t size);
+void *vkr_fixed_address_of(const struct vkr *r, const struct vkr_device *device, uint64_t memory,
+                           uint64_t size);
 
 /* ---- windows (window.c) ---------------------------------------------------- */
 
@@ -448,14 +449,14 @@ int vkr_sync(struct vkr_call *c);
 int vkr_poll_queries(struct vkr_call *c);
 int vkr_poll_event(struct vkr_call *c);
 /* COMPLETE records: the program knew that a command was complete (completed.c). */
-int vkr_reached_plan(struct vkr *r, const struct sbt_record *record,
-                     const struct sbt_schema *schema);
-int vkr_reached_sent(struct vkr_call *c, VkQueue queue);
-int vkr_reached_await(struct vkr *r, const struct sbt_record *record,
-                      const struct sbt_schema *schema);
+int vkr_completed_plan(struct vkr *r, const struct sbt_record *record,
+                       const struct sbt_schema *schema);
+int vkr_completed_sent(struct vkr_call *c, VkQueue queue);
+int vkr_completed_await(struct vkr *r, const struct sbt_record *record,
+                        const struct sbt_schema *schema);
 /* Nothing of the device is under way, and it is about to go. */
-void vkr_reached_drop(struct vkr *r, const struct vkr_device *device);
-void vkr_reached_finish(struct vkr *r);
+void vkr_completed_drop(struct vkr *r, const struct vkr_device *device);
+void vkr_completed_finish(struct vkr *r);
 /* The last submit of each stream, for messages. */
 void vkr_describe_last(const struct vkr *r, char *out, size_t size);
 
@@ -490,28 +491,28 @@ void vkr_name_place(const struct vkr *r, uint64_t address, char *out, size_t siz
 
 /* ---- what the trace needs (requirements.c) ----------------------------------------- */
 
-struct vkr_needs {
-    struct vkr_need_device {
-        struct vkr_need_device *next;
+struct vkr_requirements {
+    struct vkr_required_device {
+        struct vkr_required_device *next;
         uint64_t id, physical;          /* of the VkDevice, of its VkPhysicalDevice */
         const VkDeviceCreateInfo *info; /* in the arena */
         bool is_placed;
         uint32_t place; /* of the device here that stands for it */
     } * devices;
-    struct vkr_need_image {
-        struct vkr_need_image *next;
+    struct vkr_required_image {
+        struct vkr_required_image *next;
         uint64_t device;
         VkImageCreateInfo info;
         uint64_t seq;
     } * images;
-    struct vkr_need_format {
-        struct vkr_need_format *next;
+    struct vkr_required_format {
+        struct vkr_required_format *next;
         uint64_t device;
         VkFormat format;
         VkFormatFeatureFlags features; /* of buffers; one of these at least */
     } * formats;
-    struct vkr_need_limits { /* of the recorded device, as the program was told them */
-        struct vkr_need_limits *next;
+    struct vkr_required_limits { /* of the recorded device, as the program was told them */
+        struct vkr_required_limits *next;
         uint64_t physical;
         VkDeviceSize uniform, storage, texel; /* offsets in buffers are multiples of */
     } * limits;
@@ -521,12 +522,13 @@ struct vkr_needs {
     struct vk_arena arena;
 };
 
-int vkr_need_plan(struct vkr *r, const struct sbt_record *record);
+int vkr_requirements_plan(struct vkr *r, const struct sbt_record *record);
 /* How much of it the device at `place` lacks. */
-uint32_t vkr_need_misses(struct vkr *r, const struct vkr_need_device *d, uint32_t place);
+uint32_t vkr_requirements_misses(struct vkr *r, const struct vkr_required_device *d,
+                                 uint32_t place);
 /* TSM_E_UNSUPPORTED with what is not here. */
-int vkr_need_check(struct vkr *r);
-void vkr_needs_finish(struct vkr *r);
+int vkr_requirements_check(struct vkr *r);
+void vkr_requirements_finish(struct vkr *r);
 
 /* ---- calls (call.c) -------------------------------------------------------- */
 
@@ -590,13 +592,13 @@ struct vkr {
     struct vkr_memories memories;
     struct vkr_texels texels;
     struct vkr_addresses addresses;
-    struct vkr_opaque opaque;
-    struct vkr_places places;
+    struct vkr_capture_replay_address opaque;
+    struct vkr_fixed_addresses places;
     struct vkr_share share;
     struct sbt_map reached_places; /* a command of a COMPLETE record -> place + 1 in `reached` */
-    struct vkr_reached *reached;
+    struct vkr_completed *reached;
     size_t reached_count;
-    struct vkr_needs needs;
+    struct vkr_requirements needs;
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;
     struct vkr_loop_snapshot *held; /* what vkr_loop_snapshot_restore() goes back to */

@@ -17,7 +17,7 @@
 static int note_device(struct vkr *r, struct vkr_call *c)
 {
     const struct vk_args_vkCreateDevice *a = (const void *)c->args;
-    struct vkr_need_device *d;
+    struct vkr_required_device *d;
 
     if (c->record->slot_count < 3)
         return tsm_fail(TSM_E_FORMAT, "makes no device");
@@ -37,7 +37,7 @@ static int note_image(struct vkr *r, struct vkr_call *c)
 {
     const struct vk_args_vkCreateImage *a = (const void *)c->args;
     VkImageCreateInfo info = *a->pCreateInfo;
-    struct vkr_need_image *image;
+    struct vkr_required_image *image;
     struct sbt_key key;
     uint64_t hash;
     bool added;
@@ -79,10 +79,10 @@ static void note_layout(struct vkr *r, struct vkr_call *c)
 static int note_format(struct vkr *r, struct vkr_call *c, VkFormat format,
                        VkFormatFeatureFlags features)
 {
-    struct vkr_need_format need = {
+    struct vkr_required_format need = {
         .device = c->record->slots[0], .format = format, .features = features};
     struct sbt_key key = tsm_hash_key(&need, sizeof(need));
-    struct vkr_need_format *f;
+    struct vkr_required_format *f;
     uint64_t hash;
     bool added;
 
@@ -124,7 +124,7 @@ static int note_vertices(struct vkr *r, struct vkr_call *c)
 /* Of each device once. */
 static int note_limits(struct vkr *r, struct vkr_call *c, const VkPhysicalDeviceLimits *limits)
 {
-    struct vkr_need_limits *l = r->needs.limits;
+    struct vkr_required_limits *l = r->needs.limits;
 
     while (l && l->physical != c->record->slots[0])
         l = l->next;
@@ -133,7 +133,7 @@ static int note_limits(struct vkr *r, struct vkr_call *c, const VkPhysicalDevice
     l = vk_arena_take(&r->needs.arena, sizeof(*l));
     if (!l)
         return tsm_fail(TSM_E_MEMORY, "no memory for what the trace needs");
-    *l = (struct vkr_need_limits){
+    *l = (struct vkr_required_limits){
         r->needs.limits, c->record->slots[0], limits->minUniformBufferOffsetAlignment,
         limits->minStorageBufferOffsetAlignment, limits->minTexelBufferOffsetAlignment};
     r->needs.limits = l;
@@ -172,16 +172,16 @@ static int note_call(struct vkr *r, struct vkr_call *c)
         return note_limits(r, c, &p2->pProperties->properties.limits);
     case TYPE_vkAllocateMemory:
         error = vkr_import_plan(r, c);
-        return error ? error : vkr_place_plan(r, c);
+        return error ? error : vkr_fixed_address_plan(r, c);
     case TYPE_vkBindBufferMemory:
     case TYPE_vkBindBufferMemory2:
     case TYPE_vkBindBufferMemory2KHR:
-        return vkr_place_plan(r, c);
+        return vkr_fixed_address_plan(r, c);
     case TYPE_vkGetBufferOpaqueCaptureAddress:
     case TYPE_vkGetBufferOpaqueCaptureAddressKHR:
     case TYPE_vkGetDeviceMemoryOpaqueCaptureAddress:
     case TYPE_vkGetDeviceMemoryOpaqueCaptureAddressKHR:
-        return vkr_opaque_plan(r, c);
+        return vkr_capture_replay_address_plan(r, c);
     case TYPE_vkGetSemaphoreFdKHR:
     case TYPE_vkImportSemaphoreFdKHR:
         return vkr_share_plan(r, c);
@@ -212,7 +212,7 @@ static bool is_looked_at(uint32_t type)
            type == TYPE_vkGetPhysicalDeviceProperties2KHR || is_opaque(type);
 }
 
-int vkr_need_plan(struct vkr *r, const struct sbt_record *record)
+int vkr_requirements_plan(struct vkr *r, const struct sbt_record *record)
 {
     bool keeps = record->type == TYPE_vkCreateDevice;
     struct vkr_call c;
@@ -233,7 +233,7 @@ int vkr_need_plan(struct vkr *r, const struct sbt_record *record)
     return error;
 }
 
-void vkr_needs_finish(struct vkr *r)
+void vkr_requirements_finish(struct vkr *r)
 {
     vk_arena_finish(&r->needs.arena);
     sbt_map_finish(&r->needs.seen);
@@ -388,7 +388,7 @@ static const char *format_name(VkFormat format)
 static void check_images(struct vkr *r, struct list *l, struct list *odd, uint64_t device,
                          VkPhysicalDevice physical)
 {
-    for (const struct vkr_need_image *n = r->needs.images; n; n = n->next) {
+    for (const struct vkr_required_image *n = r->needs.images; n; n = n->next) {
         const VkImageCreateInfo *i = &n->info;
         VkImageFormatProperties here;
         if (n->device != device)
@@ -425,7 +425,7 @@ static void check_limits(struct vkr *r, struct list *l, VkPhysicalDevice physica
 
 static void check_formats(struct vkr *r, struct list *l, uint64_t device, VkPhysicalDevice physical)
 {
-    for (const struct vkr_need_format *n = r->needs.formats; n; n = n->next) {
+    for (const struct vkr_required_format *n = r->needs.formats; n; n = n->next) {
         VkFormatProperties here = {0};
         if (n->device != device)
             continue;
@@ -447,7 +447,7 @@ static void warn_offset(const char *what, VkDeviceSize recorded, VkDeviceSize he
 
 static void warn_limits(const struct vkr *r, uint64_t recorded, const VkPhysicalDeviceLimits *here)
 {
-    const struct vkr_need_limits *l = r->needs.limits;
+    const struct vkr_required_limits *l = r->needs.limits;
 
     while (l && l->physical != recorded)
         l = l->next;
@@ -458,7 +458,7 @@ static void warn_limits(const struct vkr *r, uint64_t recorded, const VkPhysical
     warn_offset("buffer views", l->texel, here->minTexelBufferOffsetAlignment);
 }
 
-static void check_all(struct vkr *r, const struct vkr_need_device *d, uint32_t place,
+static void check_all(struct vkr *r, const struct vkr_required_device *d, uint32_t place,
                       struct list *l, struct list *odd)
 {
     VkPhysicalDevice physical = r->probe->physicals[place];
@@ -473,7 +473,7 @@ static void check_all(struct vkr *r, const struct vkr_need_device *d, uint32_t p
     check_limits(r, l, physical);
 }
 
-uint32_t vkr_need_misses(struct vkr *r, const struct vkr_need_device *d, uint32_t place)
+uint32_t vkr_requirements_misses(struct vkr *r, const struct vkr_required_device *d, uint32_t place)
 {
     struct list l = {0}, odd = {0};
 
@@ -481,9 +481,9 @@ uint32_t vkr_need_misses(struct vkr *r, const struct vkr_need_device *d, uint32_
     return l.count;
 }
 
-int vkr_need_check(struct vkr *r)
+int vkr_requirements_check(struct vkr *r)
 {
-    for (const struct vkr_need_device *d = r->needs.devices; d; d = d->next) {
+    for (const struct vkr_required_device *d = r->needs.devices; d; d = d->next) {
         struct list l = {0}, odd = {0};
         VkPhysicalDeviceProperties p;
 

@@ -260,7 +260,7 @@ static int send(struct vkr_call *c, VkQueue queue)
         return 0;
     error = vkr_cut_wanted(c) ? vkr_cut_submit(c) : vkr_call_driver(c);
     if (!error)
-        error = vkr_reached_sent(c, queue);
+        error = vkr_completed_sent(c, queue);
     if (error || !c->r->waits_each || !vkr_wait_wanted(c->r, c->record->stream, &stream))
         return error;
     return vkr_wait_queue(c->r, &stream);
@@ -327,7 +327,7 @@ int vkr_bind_sparse(struct vkr_call *c)
         bind_early(a, early);
     if (!error)
         error = vkr_call_driver(c);
-    return error || c->r->is_early ? error : vkr_reached_sent(c, a->queue);
+    return error || c->r->is_early ? error : vkr_completed_sent(c, a->queue);
 }
 
 int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,

@@ -115,7 +115,7 @@ static int send_functions(struct cuda_args *args, const struct cuda_exec *exec)
         if (error)
             break;
         cuda_functions_tell(written,
-                            cuda_reached_by_function(args->replay, record->stream, position));
+                            cuda_completed_by_function(args->replay, record->stream, position));
         error = send_run(f, written);
     }
     return error;

@@ -39,8 +39,8 @@ int vkr_address_plan(struct vkr *r, struct vkr_call *c)
         error = note(&r->addresses.recorded, VKR_RAW(asked->pInfo->buffer),
                      (uint64_t)c->record->result);
         return error ? error
-                     : vkr_place_address(r, VKR_RAW(asked->pInfo->buffer),
-                                         (uint64_t)c->record->result);
+                     : vkr_fixed_address_get(r, VKR_RAW(asked->pInfo->buffer),
+                                             (uint64_t)c->record->result);
     default:
         return 0;
     }

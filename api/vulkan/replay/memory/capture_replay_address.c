@@ -17,7 +17,7 @@ static int note(struct sbt_map *map, uint64_t id, uint64_t value)
     return 0;
 }
 
-int vkr_opaque_plan(struct vkr *r, struct vkr_call *c)
+int vkr_capture_replay_address_plan(struct vkr *r, struct vkr_call *c)
 {
     const struct vk_args_vkGetBufferOpaqueCaptureAddress *buffer = (const void *)c->args;
     const struct vk_args_vkGetDeviceMemoryOpaqueCaptureAddress *memory = (const void *)c->args;
@@ -29,8 +29,9 @@ int vkr_opaque_plan(struct vkr *r, struct vkr_call *c)
     return note(&r->opaque.memories, VKR_RAW(memory->pInfo->memory), (uint64_t)c->record->result);
 }
 
-bool vkr_opaque_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
-                       VkPhysicalDevice physical, const VkDeviceCreateInfo *info)
+bool vkr_capture_replay_address_wanted(const struct vkr *r,
+                                       const struct vk_instance_dispatch *instance,
+                                       VkPhysicalDevice physical, const VkDeviceCreateInfo *info)
 {
     VkPhysicalDeviceVulkan12Features *all =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
@@ -54,7 +55,7 @@ bool vkr_opaque_wanted(const struct vkr *r, const struct vk_instance_dispatch *i
     return true;
 }
 
-int vkr_opaque_buffer(struct vkr_call *c, VkBufferCreateInfo *info)
+int vkr_capture_replay_address_buffer(struct vkr_call *c, VkBufferCreateInfo *info)
 {
     const uint64_t *address =
         c->owner && c->owner->device && c->owner->device->can_choose && c->record->slot_count > 2
@@ -75,7 +76,7 @@ int vkr_opaque_buffer(struct vkr_call *c, VkBufferCreateInfo *info)
     return 0;
 }
 
-bool vkr_opaque_memory(struct vkr_call *c, VkMemoryAllocateInfo *info)
+bool vkr_capture_replay_address_memory(struct vkr_call *c, VkMemoryAllocateInfo *info)
 {
     const uint64_t *address = c->owner->device->can_choose
                                   ? sbt_map_find(&c->r->opaque.memories, c->record->slots[2])
@@ -98,7 +99,7 @@ bool vkr_opaque_memory(struct vkr_call *c, VkMemoryAllocateInfo *info)
     return true;
 }
 
-void vkr_opaque_finish(struct vkr *r)
+void vkr_capture_replay_address_finish(struct vkr *r)
 {
     sbt_map_finish(&r->opaque.buffers);
     sbt_map_finish(&r->opaque.memories);

@@ -44,7 +44,7 @@ static int note_bound2(struct vkr *r, const struct vk_args_vkBindBufferMemory2 *
 }
 
 /* The buffer lies at `address`: so its memory begins before that. */
-int vkr_place_address(struct vkr *r, uint64_t buffer, uint64_t address)
+int vkr_fixed_address_get(struct vkr *r, uint64_t buffer, uint64_t address)
 {
     const uint64_t *memory = sbt_map_find(&r->places.memories, buffer);
     const uint64_t *offset = sbt_map_find(&r->places.offsets, buffer);
@@ -61,7 +61,7 @@ int vkr_place_address(struct vkr *r, uint64_t buffer, uint64_t address)
     return error ? error : vkr_ranges_add(&r->places.ranges, start / PAGE * PAGE, end);
 }
 
-int vkr_place_plan(struct vkr *r, struct vkr_call *c)
+int vkr_fixed_address_plan(struct vkr *r, struct vkr_call *c)
 {
     const struct vk_args_vkAllocateMemory *allocate = (const void *)c->args;
     const struct vk_args_vkBindBufferMemory *bind = (const void *)c->args;
@@ -84,7 +84,7 @@ int vkr_place_plan(struct vkr *r, struct vkr_call *c)
 /* ---- taking -------------------------------------------------------------------------------------
  */
 
-void vkr_place_take(struct vkr *r)
+void vkr_fixed_address_take(struct vkr *r)
 {
     struct vkr_ranges *ranges = &r->places.ranges;
 
@@ -101,7 +101,7 @@ void vkr_place_take(struct vkr *r)
     }
 }
 
-void vkr_place_give_back(struct vkr *r)
+void vkr_fixed_address_give_back(struct vkr *r)
 {
     struct vkr_ranges *ranges = &r->places.ranges;
 
@@ -112,9 +112,9 @@ void vkr_place_give_back(struct vkr *r)
     }
 }
 
-void vkr_places_finish(struct vkr *r)
+void vkr_fixed_addresses_finish(struct vkr *r)
 {
-    vkr_place_give_back(r);
+    vkr_fixed_address_give_back(r);
     vkr_ranges_finish(&r->places.ranges);
     sbt_map_finish(&r->places.memories);
     sbt_map_finish(&r->places.offsets);
@@ -122,8 +122,8 @@ void vkr_places_finish(struct vkr *r)
     sbt_map_finish(&r->places.starts);
 }
 
-bool vkr_place_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
-                      VkPhysicalDevice physical)
+bool vkr_fixed_address_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
+                              VkPhysicalDevice physical)
 {
     VkPhysicalDeviceProperties p;
 
@@ -134,8 +134,8 @@ bool vkr_place_wanted(const struct vkr *r, const struct vk_instance_dispatch *in
            vkr_device_has(instance, physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
 }
 
-void *vkr_place_of(const struct vkr *r, const struct vkr_device *device, uint64_t memory,
-                   uint64_t size)
+void *vkr_fixed_address_of(const struct vkr *r, const struct vkr_device *device, uint64_t memory,
+                           uint64_t size)
 {
     const uint64_t *start = device->can_place ? sbt_map_find(&r->places.starts, memory) : NULL;
 
@@ -158,12 +158,12 @@ int vkr_create_buffer(struct vkr_call *c)
                                  : NULL;
     VkExternalMemoryBufferCreateInfo *external =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
-    int error = vkr_opaque_buffer(c, info);
+    int error = vkr_capture_replay_address_buffer(c, info);
 
     if (error)
         return error;
     if (!memory || !c->owner || !c->owner->device ||
-        !vkr_place_of(c->r, c->owner->device, *memory, 0))
+        !vkr_fixed_address_of(c->r, c->owner->device, *memory, 0))
         return vkr_call_driver(c);
     if (!external) {
         external = vkr_call_take(c, sizeof(*external));

@@ -135,7 +135,7 @@ static void flush(const struct vkr_memory *m, bool to_device)
 
 static void fill(const struct vkr_memory *m, uint8_t value)
 {
-    vkr_fill_fresh(m->mapped, m->size, value);
+    vkr_poison_fill(m->mapped, m->size, value);
     flush(m, true);
 }
 
@@ -192,10 +192,10 @@ void vkr_memories_finish(struct vkr *r)
 /* Where its buffers have to lie, if that can be had. */
 static void place(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {
-    void *at =
-        m->imported || m->is_shared
-            ? NULL
-            : vkr_place_of(c->r, c->owner->device, c->record->slots[2], info->allocationSize);
+    void *at = m->imported || m->is_shared
+                   ? NULL
+                   : vkr_fixed_address_of(c->r, c->owner->device, c->record->slots[2],
+                                          info->allocationSize);
     VkImportMemoryHostPointerInfoEXT *import = at ? vkr_call_take(c, sizeof(*import)) : NULL;
 
     if (!import)
@@ -245,7 +245,7 @@ static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_m
         return error;
     choose_dedicated(d, info, m);
     vkr_share_memory(c, info, m);
-    if (m->imported || m->is_shared || !vkr_opaque_memory(c, info))
+    if (m->imported || m->is_shared || !vkr_capture_replay_address_memory(c, info))
         place(c, info, m);
     result = d->dispatch.f.vkAllocateMemory(d->dispatch.device, info, NULL, &m->raw);
     if (result < 0 && m->is_shared)

@@ -42,7 +42,7 @@ static void fill_part(void *user, uint64_t at, uint64_t length)
     }
 }
 
-void vkr_fill_fresh(uint8_t *out, uint64_t size, uint8_t value)
+void vkr_poison_fill(uint8_t *out, uint64_t size, uint8_t value)
 {
     struct filling f = {.memory = out};
 
