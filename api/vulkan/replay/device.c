@@ -141,8 +141,8 @@ int vkr_create_device(struct vkr_call *c)
                                   places ? VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME : NULL,
                                   device_has);
     if (!error)
-        error = vkr_show_extend(c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
-                                windows, device_has);
+        error = vkr_present_window_extend(c, &info.ppEnabledExtensionNames,
+                                          &info.enabledExtensionCount, windows, device_has);
     if (!error)
         error = make_device(c, &info, places);
     c->owner = NULL;
@@ -153,7 +153,7 @@ void vkr_device_close(struct vkr *r, struct vkr_device *d)
 {
     if (!d)
         return;
-    vkr_show_device_gone(r, d);
+    vkr_present_window_device_destroyed(r, d);
     if (d->pool)
         d->dispatch.f.vkDestroyCommandPool(d->dispatch.device, d->pool, NULL);
     vkr_completed_drop(r, d);

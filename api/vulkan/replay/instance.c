@@ -286,8 +286,8 @@ int vkr_create_instance(struct vkr_call *c)
             c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
             c->r->options->validate ? VK_EXT_DEBUG_UTILS_EXTENSION_NAME : NULL, instance_has);
     if (!error)
-        error = vkr_show_extend(c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
-                                windows, instance_has);
+        error = vkr_present_window_extend(c, &info.ppEnabledExtensionNames,
+                                          &info.enabledExtensionCount, windows, instance_has);
     if (!instance_has(c, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME))
         info.flags &= ~(VkInstanceCreateFlags)VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
     return error ? error : make_instance(c, &info);
@@ -330,7 +330,7 @@ int vkr_destroy_instance(struct vkr_call *c)
     for (struct vkr_object *o = c->r->objects.first; o; o = o->next)
         if (o->type == VK_OBJECT_VkDevice && o->instance == i)
             return tsm_fail(TSM_E_FORMAT, "a device of it is still there");
-    vkr_show_instance_gone(c->r, i);
+    vkr_present_window_instance_destroyed(c->r, i);
     vkr_forget(c->r, i, NULL);
     vkr_instance_close(i);
     return 0;

@@ -213,7 +213,7 @@ void vkr_object_discard(struct vkr *r, uint32_t type, uint64_t raw, struct vkr_d
 
 static void close_instance(struct vkr *r, struct vkr_instance *instance)
 {
-    vkr_show_instance_gone(r, instance);
+    vkr_present_window_instance_destroyed(r, instance);
     vkr_instance_close(instance);
 }
 

@@ -20,11 +20,11 @@ static void backend_close(struct tsm_backend_state *state)
     struct vkr *r = &state->replay;
 
     vkr_writes_finish(r);
-    vkr_look_finish(r->look);
+    vkr_inspect_finish(r->look);
     vkr_shaders_finish(r);
     vkr_loop_snapshot_finish(r);
     vkr_objects_finish(r);
-    vkr_show_finish(r);
+    vkr_present_window_finish(r);
     vkr_memories_finish(r);
     vkr_fixed_addresses_finish(r);
     vkr_share_finish(r);
@@ -66,7 +66,7 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
     pthread_mutex_init(&state->replay.lock, NULL);
     vk_arena_init(&state->replay.arena, VK_ARENA_LIMIT);
     vk_arena_init(&state->replay.needs.arena, VK_ARENA_LIMIT);
-    error = vkr_look_init(&state->replay.look, options);
+    error = vkr_inspect_init(&state->replay.look, options);
     if (!error)
         error = vkr_shaders_open(&state->replay);
     if (error)
@@ -84,13 +84,13 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
 
     if (!error)
         error = vkr_requirements_plan(r, record);
-    return error || !r->look ? error : vkr_look_plan(r, record);
+    return error || !r->look ? error : vkr_inspect_plan(r, record);
 }
 
 static int backend_prepare(struct tsm_backend_state *state)
 {
     struct vkr *r = &state->replay;
-    int error = r->look ? vkr_look_check(r) : 0;
+    int error = r->look ? vkr_inspect_check(r) : 0;
 
     if (error)
         return error;
@@ -292,12 +292,12 @@ static void backend_name_place(struct tsm_backend_state *state, uint64_t address
 
 static bool backend_wants_look(struct tsm_backend_state *state, const struct sbt_record *record)
 {
-    return vkr_look_wanted(&state->replay, record);
+    return vkr_inspect_wanted(&state->replay, record);
 }
 
 static int backend_look(struct tsm_backend_state *state, const struct sbt_record *record)
 {
-    return vkr_look(&state->replay, record);
+    return vkr_inspect(&state->replay, record);
 }
 
 static uint64_t backend_looked(struct tsm_backend_state *state)
@@ -307,7 +307,7 @@ static uint64_t backend_looked(struct tsm_backend_state *state)
 
 static int backend_ended(struct tsm_backend_state *state)
 {
-    vkr_show_hold(&state->replay);
+    vkr_present_window_linger(&state->replay);
     return vkr_shaders_check(&state->replay);
 }
 

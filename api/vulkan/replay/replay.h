@@ -615,11 +615,11 @@ struct vkr {
     struct vk_timelines timelines; /* which queues get through what they were sent */
     bool
         waits_each; /* recorded with TS_CHECKSUM=submit: one submit was done before the next step */
-    uint64_t next_window;  /* raw handles of what stands for windows */
-    struct vkr_look *look; /* api/vulkan/replay/inspect/inspect.h; NULL: nothing is looked at */
-    struct vkr_shader *shaders; /* that take the place of others; NULL: none */
-    struct vkr_show *show;      /* --present: the window; NULL: none (yet) */
-    uint64_t ambiguous_count;   /* writes of the host that may be results, and differ */
+    uint64_t next_window;     /* raw handles of what stands for windows */
+    struct vkr_inspect *look; /* api/vulkan/replay/inspect/inspect.h; NULL: nothing is looked at */
+    struct vkr_shader *shaders;      /* that take the place of others; NULL: none */
+    struct vkr_present_window *show; /* --present: the window; NULL: none (yet) */
+    uint64_t ambiguous_count;        /* writes of the host that may be results, and differ */
     uint64_t mixed_count; /* ... and those in memory of which nothing is a result: see the backend's
                              mixed() */
     struct vkr_writes *writes; /* api/vulkan/replay/memory/write.c; NULL: none yet */

@@ -258,7 +258,7 @@ static int send(struct vkr_call *c, VkQueue queue)
 
     if (c->r->is_early)
         return 0;
-    error = vkr_cut_wanted(c) ? vkr_cut_submit(c) : vkr_call_driver(c);
+    error = vkr_partial_submit_wanted(c) ? vkr_partial_submit(c) : vkr_call_driver(c);
     if (!error)
         error = vkr_completed_sent(c, queue);
     if (error || !c->r->waits_each || !vkr_wait_wanted(c->r, c->record->stream, &stream))

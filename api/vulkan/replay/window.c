@@ -346,5 +346,5 @@ int vkr_present(struct vkr_call *c)
 
     if (!error)
         error = signal_presented(c, a->queue, a->pPresentInfo);
-    return error ? error : vkr_show_present(c, a->queue, a->pPresentInfo);
+    return error ? error : vkr_present_window_show(c, a->queue, a->pPresentInfo);
 }

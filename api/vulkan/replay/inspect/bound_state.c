@@ -3,17 +3,17 @@
 
 #include <string.h>
 
-static struct vkr_bound_point *point_at(struct vkr_bound *b, VkPipelineBindPoint point)
+static struct vkr_bound_state_point *point_at(struct vkr_bound_state *b, VkPipelineBindPoint point)
 {
     if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)
         return &b->points[2];
     return &b->points[point == VK_PIPELINE_BIND_POINT_COMPUTE];
 }
 
-static void bind_sets(struct vkr_bound *b, const struct vkr_call *c)
+static void bind_sets(struct vkr_bound_state *b, const struct vkr_call *c)
 {
     const struct vk_args_vkCmdBindDescriptorSets *a = (const void *)c->args;
-    struct vkr_bound_point *point = point_at(b, a->pipelineBindPoint);
+    struct vkr_bound_state_point *point = point_at(b, a->pipelineBindPoint);
 
     for (uint32_t i = 0; i < a->descriptorSetCount && a->firstSet + i < VKR_BOUND_SETS; i++) {
         point->sets[a->firstSet + i] = VKR_RAW(a->pDescriptorSets[i]);
@@ -21,10 +21,10 @@ static void bind_sets(struct vkr_bound *b, const struct vkr_call *c)
     }
 }
 
-static void push_set(struct vkr_bound *b, const struct vkr_call *c)
+static void push_set(struct vkr_bound_state *b, const struct vkr_call *c)
 {
     const struct vk_args_vkCmdPushDescriptorSetKHR *a = (const void *)c->args;
-    struct vkr_bound_point *point = point_at(b, a->pipelineBindPoint);
+    struct vkr_bound_state_point *point = point_at(b, a->pipelineBindPoint);
 
     if (a->set >= VKR_BOUND_SETS)
         return;
@@ -33,16 +33,16 @@ static void push_set(struct vkr_bound *b, const struct vkr_call *c)
 }
 
 /* The arguments of vkCmdBindVertexBuffers are the first of vkCmdBindVertexBuffers2, too. */
-static void bind_vertex(struct vkr_bound *b, const struct vkr_call *c)
+static void bind_vertex(struct vkr_bound_state *b, const struct vkr_call *c)
 {
     const struct vk_args_vkCmdBindVertexBuffers *a = (const void *)c->args;
 
     for (uint32_t i = 0; i < a->bindingCount && a->firstBinding + i < VKR_BOUND_BUFFERS; i++)
         b->vertex[a->firstBinding + i] =
-            (struct vkr_bound_buffer){VKR_RAW(a->pBuffers[i]), a->pOffsets[i]};
+            (struct vkr_bound_state_buffer){VKR_RAW(a->pBuffers[i]), a->pOffsets[i]};
 }
 
-static void push(struct vkr_bound *b, const struct vk_args_vkCmdPushConstants *a)
+static void push(struct vkr_bound_state *b, const struct vk_args_vkCmdPushConstants *a)
 {
     if (a->offset > VKR_BOUND_PUSH || a->size > VKR_BOUND_PUSH - a->offset || !a->pValues)
         return;
@@ -51,7 +51,7 @@ static void push(struct vkr_bound *b, const struct vk_args_vkCmdPushConstants *a
         b->push_size = a->offset + a->size;
 }
 
-static void note_dynamic(struct vkr_bound *b, const struct vkr_call *c)
+static void note_dynamic(struct vkr_bound_state *b, const struct vkr_call *c)
 {
     uint32_t i = 0;
 
@@ -61,12 +61,12 @@ static void note_dynamic(struct vkr_bound *b, const struct vkr_call *c)
         i++;
     if (i == VKR_BOUND_DYNAMIC)
         return;
-    b->dynamic[i] = (struct vkr_bound_dynamic){c->record->type, c->record->seq};
+    b->dynamic[i] = (struct vkr_bound_state_dynamic){c->record->type, c->record->seq};
     if (i == b->dynamic_count)
         b->dynamic_count++;
 }
 
-void vkr_bound_note(struct vkr_bound *b, const struct vkr_call *c)
+void vkr_bound_state_note(struct vkr_bound_state *b, const struct vkr_call *c)
 {
     const struct vk_args_vkCmdBindPipeline *pipeline = (const void *)c->args;
     const struct vk_args_vkCmdBindIndexBuffer *index = (const void *)c->args;
@@ -90,7 +90,7 @@ void vkr_bound_note(struct vkr_bound *b, const struct vkr_call *c)
         bind_vertex(b, c);
         break;
     case TYPE_vkCmdBindIndexBuffer:
-        b->index = (struct vkr_bound_buffer){VKR_RAW(index->buffer), index->offset};
+        b->index = (struct vkr_bound_state_buffer){VKR_RAW(index->buffer), index->offset};
         b->index_type = index->indexType;
         break;
     case TYPE_vkCmdPushConstants:
@@ -121,7 +121,7 @@ void vkr_bound_note(struct vkr_bound *b, const struct vkr_call *c)
     }
 }
 
-int vkr_bound_point_of(const struct vk_command *command)
+int vkr_bound_state_point_of(const struct vk_command *command)
 {
     const char *name = vk_name(command->name);
 
@@ -135,7 +135,7 @@ int vkr_bound_point_of(const struct vk_command *command)
 /* ---- JSON -------------------------------------------------------------------------------- */
 
 static void json_buffer(struct vkr_json *j, const char *name, uint32_t binding,
-                        const struct vkr_bound_buffer *buffer)
+                        const struct vkr_bound_state_buffer *buffer)
 {
     vkr_json_open(j, name, '{');
     if (!name)
@@ -145,7 +145,7 @@ static void json_buffer(struct vkr_json *j, const char *name, uint32_t binding,
     vkr_json_close(j, '}');
 }
 
-static void json_sets(const struct vkr_bound_point *point, struct vkr_json *j)
+static void json_sets(const struct vkr_bound_state_point *point, struct vkr_json *j)
 {
     vkr_json_open(j, "descriptor_sets", '[');
     for (uint32_t i = 0; i < VKR_BOUND_SETS; i++) {
@@ -160,7 +160,7 @@ static void json_sets(const struct vkr_bound_point *point, struct vkr_json *j)
     vkr_json_close(j, ']');
 }
 
-static void json_graphics(const struct vkr_bound *b, struct vkr_json *j)
+static void json_graphics(const struct vkr_bound_state *b, struct vkr_json *j)
 {
     vkr_json_open(j, "vertex_buffers", '[');
     for (uint32_t i = 0; i < VKR_BOUND_BUFFERS; i++)
@@ -180,7 +180,7 @@ static void json_graphics(const struct vkr_bound *b, struct vkr_json *j)
     vkr_json_close(j, '}');
 }
 
-void vkr_bound_json(const struct vkr_bound *b, int point, struct vkr_json *j)
+void vkr_bound_state_json(const struct vkr_bound_state *b, int point, struct vkr_json *j)
 {
     vkr_json_id(j, "pipeline", VK_OBJECT_VkPipeline, b->points[point].pipeline);
     json_sets(&b->points[point], j);

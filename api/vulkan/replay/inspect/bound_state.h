@@ -14,13 +14,13 @@
 #define VKR_BOUND_DYNAMIC  96u
 #define VKR_BOUND_PIPELINE 3u /* graphics, compute, ray tracing */
 
-struct vkr_bound {
-    struct vkr_bound_point {
+struct vkr_bound_state {
+    struct vkr_bound_state_point {
         uint64_t pipeline;
         uint64_t sets[VKR_BOUND_SETS];
         uint64_t set_seqs[VKR_BOUND_SETS]; /* of the command that bound or pushed it; 0: none */
     } points[VKR_BOUND_PIPELINE];
-    struct vkr_bound_buffer {
+    struct vkr_bound_state_buffer {
         uint64_t buffer, offset;
     } vertex[VKR_BOUND_BUFFERS], index;
     VkIndexType index_type;
@@ -28,7 +28,7 @@ struct vkr_bound {
     uint32_t push_size;
     uint64_t pass_seq; /* of the command that began the render pass; 0: in none */
     uint32_t subpass;
-    struct vkr_bound_dynamic {
+    struct vkr_bound_state_dynamic {
         uint32_t type;
         uint64_t seq; /* of the last vkCmdSet* of this type */
     } dynamic[VKR_BOUND_DYNAMIC];
@@ -36,12 +36,12 @@ struct vkr_bound {
 };
 
 /* The command `c`, whose handles are ids, was recorded. */
-void vkr_bound_note(struct vkr_bound *bound, const struct vkr_call *c);
+void vkr_bound_state_note(struct vkr_bound_state *bound, const struct vkr_call *c);
 
 /* Does it draw, dispatch or trace, and with what is bound to which point? -1: no. */
-int vkr_bound_point_of(const struct vk_command *command);
+int vkr_bound_state_point_of(const struct vk_command *command);
 
 /* As members of the open object. */
-void vkr_bound_json(const struct vkr_bound *bound, int point, struct vkr_json *j);
+void vkr_bound_state_json(const struct vkr_bound_state *bound, int point, struct vkr_json *j);
 
 #endif

@@ -127,7 +127,7 @@ void vkr_dump_use_record(struct vkr_dump *d, const struct sbt_record *record)
 /* What the wanted command finds bound. */
 static void use_bound(struct vkr_dump *d, int point)
 {
-    const struct vkr_bound *b = &d->bound;
+    const struct vkr_bound_state *b = &d->bound;
 
     vkr_dump_use_record(d, b->pass_seq ? vkr_scene_record(d->scene, b->pass_seq) : NULL);
     if (point < 0)
@@ -152,7 +152,7 @@ static void dump_commands(struct vkr_dump *d, uint64_t id);
 static void dump_executed(struct vkr_dump *d, const struct vkr_call *c)
 {
     const struct vk_args_vkCmdExecuteCommands *a = (const void *)c->args;
-    const struct vkr_look *look = d->r->look;
+    const struct vkr_inspect *look = d->r->look;
     bool is_cut = c->record->seq == look->execute_seq; /* the record is gone behind the first */
 
     vkr_json_open(&d->json, "secondary", '[');
@@ -165,13 +165,13 @@ static void dump_executed(struct vkr_dump *d, const struct vkr_call *c)
     vkr_json_close(&d->json, ']');
 }
 
-static void dump_command(struct vkr_dump *d, struct vkr_bound *bound, struct vkr_call *c)
+static void dump_command(struct vkr_dump *d, struct vkr_bound_state *bound, struct vkr_call *c)
 {
-    const struct vkr_look *look = d->r->look;
+    const struct vkr_inspect *look = d->r->look;
     bool is_wanted = look->is_command && c->record->seq == look->wanted->dump_seq;
-    int point = vkr_bound_point_of(c->command);
+    int point = vkr_bound_state_point_of(c->command);
 
-    vkr_bound_note(bound, c);
+    vkr_bound_state_note(bound, c);
     if (is_wanted) {
         d->bound = *bound;
         use_bound(d, point);
@@ -182,7 +182,7 @@ static void dump_command(struct vkr_dump *d, struct vkr_bound *bound, struct vkr
     vkr_json_record(&d->json, "record", d->r->reader, c->record);
     if (point >= 0) {
         vkr_json_open(&d->json, "bound", '{');
-        vkr_bound_json(bound, point, &d->json);
+        vkr_bound_state_json(bound, point, &d->json);
         vkr_json_close(&d->json, '}');
     }
     if (c->record->type == TYPE_vkCmdExecuteCommands)
@@ -191,7 +191,7 @@ static void dump_command(struct vkr_dump *d, struct vkr_bound *bound, struct vkr
 }
 
 /* Is this record of a command buffer behind the end of what was carried out? */
-static bool is_behind(const struct vkr_look *look, uint64_t command_buffer, uint64_t seq)
+static bool is_behind(const struct vkr_inspect *look, uint64_t command_buffer, uint64_t seq)
 {
     if (!look->is_command)
         return false;
@@ -204,7 +204,7 @@ static void dump_commands(struct vkr_dump *d, uint64_t id)
 {
     const struct vkr_made *made = vkr_scene_find(d->scene, VK_OBJECT_VkCommandBuffer, id);
     const struct vkr_commands *commands = made ? made->content : NULL;
-    struct vkr_bound *bound = calloc(1, sizeof(*bound));
+    struct vkr_bound_state *bound = calloc(1, sizeof(*bound));
     struct vk_arena arena;
 
     vk_arena_init(&arena, VK_ARENA_LIMIT);
@@ -234,7 +234,7 @@ static void dump_commands(struct vkr_dump *d, uint64_t id)
 static bool dump_submitted(void *user, uint64_t command_buffer)
 {
     struct vkr_dump *d = user;
-    const struct vkr_look *look = d->r->look;
+    const struct vkr_inspect *look = d->r->look;
     uint64_t last = look->primary ? look->primary : look->command_buffer;
 
     dump_commands(d, command_buffer);
@@ -245,7 +245,7 @@ static bool dump_submitted(void *user, uint64_t command_buffer)
 
 static void dump_head(struct vkr_dump *d, const struct sbt_record *submit)
 {
-    const struct vkr_look *look = d->r->look;
+    const struct vkr_inspect *look = d->r->look;
 
     vkr_json_text(&d->json, "schema", "tsresources/1");
     vkr_json_text(&d->json, "trace", sbt_reader_name(d->r->reader));

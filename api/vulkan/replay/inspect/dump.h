@@ -13,10 +13,10 @@ struct vkr_dump {
     struct vkr_scene *scene;
     const char *directory;
     struct vkr_json json;
-    struct sbt_map used;    /* type << 48 | id: what is to be written */
-    struct sbt_map shaders; /* first 8 bytes of the hash: written */
-    struct vkr_bound bound; /* at the command that is wanted */
-    int error;              /* the first; then nothing more is done */
+    struct sbt_map used;          /* type << 48 | id: what is to be written */
+    struct sbt_map shaders;       /* first 8 bytes of the hash: written */
+    struct vkr_bound_state bound; /* at the command that is wanted */
+    int error;                    /* the first; then nothing more is done */
 };
 
 /* The object is to be written, and what it stands for: a view's image, a set's buffers. */

@@ -13,7 +13,7 @@
 
 /* ---- begin and end ----------------------------------------------------------------------- */
 
-int vkr_look_init(struct vkr_look **out, const struct tsm_replay_options *options)
+int vkr_inspect_init(struct vkr_inspect **out, const struct tsm_replay_options *options)
 {
     const struct tsm_look *wanted = options->look;
 
@@ -26,7 +26,7 @@ int vkr_look_init(struct vkr_look **out, const struct tsm_replay_options *option
     return 0;
 }
 
-void vkr_look_finish(struct vkr_look *look)
+void vkr_inspect_finish(struct vkr_inspect *look)
 {
     if (!look)
         return;
@@ -48,7 +48,7 @@ static bool is_wanted_frame(const struct tsm_look *wanted, uint64_t number)
     return false;
 }
 
-static int plan_frame(struct vkr_look *look, const struct sbt_record *record)
+static int plan_frame(struct vkr_inspect *look, const struct sbt_record *record)
 {
     uint64_t number = ++look->present_count;
 
@@ -67,7 +67,7 @@ static int plan_frame(struct vkr_look *look, const struct sbt_record *record)
     return 0;
 }
 
-static const struct vkr_frame *find_frame(const struct vkr_look *look, uint64_t seq)
+static const struct vkr_frame *find_frame(const struct vkr_inspect *look, uint64_t seq)
 {
     size_t low = 0, high = look->frame_count;
 
@@ -99,7 +99,7 @@ static bool is_recorded_command(const struct sbt_record *record)
 }
 
 /* The record that was asked for. */
-static void plan_target(struct vkr_look *look, const struct sbt_record *record)
+static void plan_target(struct vkr_inspect *look, const struct sbt_record *record)
 {
     const struct vk_command *command = SBT_TYPE_API(record->type) == SBT_API_VULKAN
                                            ? vk_command_of(SBT_TYPE_CALL(record->type))
@@ -146,7 +146,7 @@ static bool submits(const struct vkr_call *c, uint64_t id)
 }
 
 /* Behind the command: who executes its command buffer first? */
-static void follow(struct vkr_look *look, const struct vkr_call *c)
+static void follow(struct vkr_inspect *look, const struct vkr_call *c)
 {
     const struct vk_args_vkCmdExecuteCommands *e = (const void *)c->args;
     const struct vk_args_vkBeginCommandBuffer *b = (const void *)c->args;
@@ -181,9 +181,9 @@ static int plan_behind(struct vkr *r, const struct sbt_record *record)
     return error < 0 ? error : 0;
 }
 
-int vkr_look_plan(struct vkr *r, const struct sbt_record *record)
+int vkr_inspect_plan(struct vkr *r, const struct sbt_record *record)
 {
-    struct vkr_look *look = r->look;
+    struct vkr_inspect *look = r->look;
     int error = 0;
 
     if (record->type == TYPE_vkQueuePresentKHR && !(record->flags & SBT_RECORD_FAILED))
@@ -203,7 +203,7 @@ int vkr_look_plan(struct vkr *r, const struct sbt_record *record)
 
 static int check_dump(const struct vkr *r)
 {
-    const struct vkr_look *look = r->look;
+    const struct vkr_inspect *look = r->look;
     unsigned long long seq = look->wanted->dump_seq;
 
     if (!look->is_found)
@@ -226,7 +226,7 @@ static int make_directory(const char *path)
     return 0;
 }
 
-int vkr_look_check(struct vkr *r)
+int vkr_inspect_check(struct vkr *r)
 {
     const struct tsm_look *wanted = r->look->wanted;
     uint64_t first = UINT64_MAX;
@@ -246,9 +246,9 @@ int vkr_look_check(struct vkr *r)
     return error || !wanted->dump_directory ? error : make_directory(wanted->dump_directory);
 }
 
-bool vkr_look_wanted(const struct vkr *r, const struct sbt_record *record)
+bool vkr_inspect_wanted(const struct vkr *r, const struct sbt_record *record)
 {
-    const struct vkr_look *look = r->look;
+    const struct vkr_inspect *look = r->look;
 
     if (!look)
         return false;
@@ -333,9 +333,9 @@ static int look_at_frame(struct vkr *r, const struct sbt_record *record,
     return error;
 }
 
-int vkr_look(struct vkr *r, const struct sbt_record *record)
+int vkr_inspect(struct vkr *r, const struct sbt_record *record)
 {
-    struct vkr_look *look = r->look;
+    struct vkr_inspect *look = r->look;
     const struct vkr_frame *frame = find_frame(look, record->seq);
     int error = 0;
 

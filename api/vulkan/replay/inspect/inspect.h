@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Looking into a replay: pictures of frames, the resources of a submit or command. What is looked
- * at is settled by one pass over the trace before anything runs (vkr_look_plan); the engine then
+ * at is settled by one pass over the trace before anything runs (vkr_inspect_plan); the engine then
  * stops at those records, when everything before them is complete and nothing behind has begun.
  *
- * Threads: as in api/vulkan/replay/replay.h; vkr_look() is called from the engine's main thread
+ * Threads: as in api/vulkan/replay/replay.h; vkr_inspect() is called from the engine's main thread
  * while nothing else runs.
  */
 #ifndef API_VULKAN_REPLAY_INSPECT_INSPECT_H
@@ -17,7 +17,7 @@ struct vkr_frame {
     uint64_t seq, number; /* of the record; frames count from 1 */
 };
 
-struct vkr_look {
+struct vkr_inspect {
     const struct tsm_look *wanted;
     struct vkr_frame *frames; /* by seq */
     size_t frame_count, frame_capacity;
@@ -40,18 +40,18 @@ struct vkr_look {
 };
 
 /* NULL *out: nothing is to be looked at. */
-int vkr_look_init(struct vkr_look **out, const struct tsm_replay_options *options);
-void vkr_look_finish(struct vkr_look *look);
-int vkr_look_plan(struct vkr *r, const struct sbt_record *record);
+int vkr_inspect_init(struct vkr_inspect **out, const struct tsm_replay_options *options);
+void vkr_inspect_finish(struct vkr_inspect *look);
+int vkr_inspect_plan(struct vkr *r, const struct sbt_record *record);
 /* After the last record: can all that is wanted be looked at? */
-int vkr_look_check(struct vkr *r);
+int vkr_inspect_check(struct vkr *r);
 
 /* See replay/backend.h. */
-bool vkr_look_wanted(const struct vkr *r, const struct sbt_record *record);
-int vkr_look(struct vkr *r, const struct sbt_record *record);
+bool vkr_inspect_wanted(const struct vkr *r, const struct sbt_record *record);
+int vkr_inspect(struct vkr *r, const struct sbt_record *record);
 
 /* Is this the submit that is to be cut off behind a command? */
-bool vkr_cut_wanted(const struct vkr_call *c);
+bool vkr_partial_submit_wanted(const struct vkr_call *c);
 /* The last command that is carried out of a command buffer: in `within`, a secondary one that it
  * executes, that is `inner`. */
 struct vkr_until {
@@ -59,10 +59,10 @@ struct vkr_until {
     uint64_t within, inner;
 };
 /* Of this command buffer of a submit; an id. */
-struct vkr_until vkr_cut_until(const struct vkr_call *c, uint64_t command_buffer);
+struct vkr_until vkr_partial_submit_until(const struct vkr_call *c, uint64_t command_buffer);
 /* Carries it out up to that command, in a command buffer that is recorded anew; signals nothing,
  * because the replay ends there. (partial_submit.c) */
-int vkr_cut_submit(struct vkr_call *c);
+int vkr_partial_submit(struct vkr_call *c);
 
 /* Everything that the submit, or the command, has to do with, into wanted->dump_directory.
  * (dump.c) */
@@ -95,15 +95,16 @@ uint64_t vkr_swapchain_surface(const struct vkr_object *swapchain);
 /* ---- --present (present_window.c): all do nothing where nothing is to be shown ------- */
 
 /* Adds what windows need to the names of extensions. `more`: ended by NULL. */
-int vkr_show_extend(struct vkr_call *c, const char *const **names, uint32_t *count,
-                    const char *const *more, bool (*has)(struct vkr_call *, const char *));
+int vkr_present_window_extend(struct vkr_call *c, const char *const **names, uint32_t *count,
+                              const char *const *more,
+                              bool (*has)(struct vkr_call *, const char *));
 /* The images are there when `queue` has done what it was sent. */
-int vkr_show_present(struct vkr_call *c, VkQueue queue, const VkPresentInfoKHR *info);
+int vkr_present_window_show(struct vkr_call *c, VkQueue queue, const VkPresentInfoKHR *info);
 /* Before they are destroyed. */
-void vkr_show_device_gone(struct vkr *r, const struct vkr_device *device);
-void vkr_show_instance_gone(struct vkr *r, const struct vkr_instance *instance);
+void vkr_present_window_device_destroyed(struct vkr *r, const struct vkr_device *device);
+void vkr_present_window_instance_destroyed(struct vkr *r, const struct vkr_instance *instance);
 /* Keep the windows open for as long as was asked for. */
-void vkr_show_hold(const struct vkr *r);
-void vkr_show_finish(struct vkr *r);
+void vkr_present_window_linger(const struct vkr *r);
+void vkr_present_window_finish(struct vkr *r);
 
 #endif

@@ -279,7 +279,7 @@ static int allocate(struct cut *cut, VkCommandBufferLevel level, VkCommandBuffer
 
 static int record_anew(struct cut *cut, VkCommandBuffer *out)
 {
-    struct vkr_look *look = cut->r->look;
+    struct vkr_inspect *look = cut->r->look;
     uint64_t primary = look->primary ? look->primary : look->command_buffer;
     VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .queueFamilyIndex = family_of(cut->scene, primary)};
@@ -303,23 +303,23 @@ static int record_anew(struct cut *cut, VkCommandBuffer *out)
 
 /* ---- the submit -------------------------------------------------------------------------- */
 
-bool vkr_cut_wanted(const struct vkr_call *c)
+bool vkr_partial_submit_wanted(const struct vkr_call *c)
 {
-    const struct vkr_look *look = c->r->look;
+    const struct vkr_inspect *look = c->r->look;
 
     return look && look->is_command && look->submit_seq == c->record->seq;
 }
 
-static uint64_t cut_buffer(const struct vkr_look *look)
+static uint64_t cut_buffer(const struct vkr_inspect *look)
 {
     return look->primary ? look->primary : look->command_buffer;
 }
 
-struct vkr_until vkr_cut_until(const struct vkr_call *c, uint64_t command_buffer)
+struct vkr_until vkr_partial_submit_until(const struct vkr_call *c, uint64_t command_buffer)
 {
-    const struct vkr_look *look = c->r->look;
+    const struct vkr_inspect *look = c->r->look;
 
-    if (!vkr_cut_wanted(c) || command_buffer != cut_buffer(look))
+    if (!vkr_partial_submit_wanted(c) || command_buffer != cut_buffer(look))
         return (struct vkr_until){.seq = UINT64_MAX};
     if (!look->primary)
         return (struct vkr_until){.seq = look->wanted->dump_seq};
@@ -375,9 +375,9 @@ static void cut_args(struct vkr_call *c, VkCommandBuffer from, VkCommandBuffer t
             b->submitCount = i + 1;
 }
 
-int vkr_cut_submit(struct vkr_call *c)
+int vkr_partial_submit(struct vkr_call *c)
 {
-    struct vkr_look *look = c->r->look;
+    struct vkr_inspect *look = c->r->look;
     struct cut cut = {.r = c->r, .device = c->owner ? c->owner->device : NULL};
     const struct vkr_object *primary =
         vkr_object_find(c->r, VK_OBJECT_VkCommandBuffer, cut_buffer(look));

@@ -34,15 +34,15 @@ struct window {
     VkFence fence;
 };
 
-struct vkr_show {
+struct vkr_present_window {
     struct vk_xcb *xcb;
     struct window *windows;
 };
 
 /* ---- extensions -------------------------------------------------------------------------- */
 
-int vkr_show_extend(struct vkr_call *c, const char *const **names, uint32_t *count,
-                    const char *const *more, bool (*has)(struct vkr_call *, const char *))
+int vkr_present_window_extend(struct vkr_call *c, const char *const **names, uint32_t *count,
+                              const char *const *more, bool (*has)(struct vkr_call *, const char *))
 {
     uint32_t more_count = 0, used = *count;
     const char **list;
@@ -172,8 +172,8 @@ static VkResult make_commands(struct window *w)
     return result >= 0 ? d->f.vkCreateFence(d->device, &fence, NULL, &w->fence) : result;
 }
 
-static int ensure_swapchain(struct vkr_show *show, struct window *w, struct vkr_device *device,
-                            const struct vkr_image *image)
+static int ensure_swapchain(struct vkr_present_window *show, struct window *w,
+                            struct vkr_device *device, const struct vkr_image *image)
 {
     VkExtent2D extent = {image->extent.width, image->extent.height};
     VkBool32 supported = VK_FALSE;
@@ -200,7 +200,8 @@ static int ensure_swapchain(struct vkr_show *show, struct window *w, struct vkr_
 
 /* ---- windows ----------------------------------------------------------------------------- */
 
-static int make_window(struct vkr_show *show, struct window *w, const struct vkr_image *image)
+static int make_window(struct vkr_present_window *show, struct window *w,
+                       const struct vkr_image *image)
 {
     VkXcbSurfaceCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_XCB_SURFACE_CREATE_INFO_KHR,
                                       .connection = vk_xcb_connection(show->xcb)};
@@ -356,7 +357,7 @@ static int show_one(struct vkr *r, const struct vkr_object *chain, const struct 
     return error || result >= 0 ? error : vkr_fail("presenting to a window", result);
 }
 
-int vkr_show_present(struct vkr_call *c, VkQueue queue, const VkPresentInfoKHR *info)
+int vkr_present_window_show(struct vkr_call *c, VkQueue queue, const VkPresentInfoKHR *info)
 {
     int error = 0;
 
@@ -376,7 +377,7 @@ int vkr_show_present(struct vkr_call *c, VkQueue queue, const VkPresentInfoKHR *
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-void vkr_show_device_gone(struct vkr *r, const struct vkr_device *device)
+void vkr_present_window_device_destroyed(struct vkr *r, const struct vkr_device *device)
 {
     for (struct window *w = r->show ? r->show->windows : NULL; w; w = w->next)
         if (w->device == device)
@@ -384,7 +385,7 @@ void vkr_show_device_gone(struct vkr *r, const struct vkr_device *device)
 }
 
 /* The window stays, with what it shows. */
-void vkr_show_instance_gone(struct vkr *r, const struct vkr_instance *instance)
+void vkr_present_window_instance_destroyed(struct vkr *r, const struct vkr_instance *instance)
 {
     for (struct window *w = r->show ? r->show->windows : NULL; w; w = w->next)
         if (w->surface && w->instance == instance) {
@@ -394,7 +395,7 @@ void vkr_show_instance_gone(struct vkr *r, const struct vkr_instance *instance)
         }
 }
 
-void vkr_show_hold(const struct vkr *r)
+void vkr_present_window_linger(const struct vkr *r)
 {
     uint64_t ns = r->show ? r->look->wanted->present_hold_ns : 0;
     struct timespec left = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
@@ -404,7 +405,7 @@ void vkr_show_hold(const struct vkr *r)
 }
 
 /* After all devices and instances. */
-void vkr_show_finish(struct vkr *r)
+void vkr_present_window_finish(struct vkr *r)
 {
     if (!r->show)
         return;

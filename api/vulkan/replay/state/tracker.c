@@ -264,7 +264,7 @@ int vkr_end_label(struct vkr_call *c)
 static bool carry_out(struct vkr_call *c, VkCommandBuffer commands)
 {
     const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
-    struct vkr_until until = vkr_cut_until(c, o ? o->id : 0);
+    struct vkr_until until = vkr_partial_submit_until(c, o ? o->id : 0);
 
     vkr_state_delta_apply(c->r, commands, &until);
     return until.seq == UINT64_MAX;
