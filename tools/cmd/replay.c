@@ -25,7 +25,7 @@ struct replay_values {
     uint64_t loop, timeout_s, check;
     int pace, grain, from;
     struct order order;
-    struct tsm_look_values look;
+    struct tsm_inspect_values look;
     const char *device, *library;
     bool dry_run, keep_going, lossy, trust_code, validate, json;
 };
@@ -143,7 +143,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, validate),
      .help = "Vulkan: run the Khronos validation layer under the replay, and count its errors."},
-    TSM_LOOK_OPTIONS(replay_values, look),
+    TSM_INSPECT_OPTIONS(replay_values, look),
     {.name = "trust-code",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, trust_code),
@@ -214,7 +214,7 @@ static int settle_options(struct run *run)
         .on_difference = on_difference,
         .user = run,
     };
-    run->looks = tsm_look_settle(&run->look, &v->look);
+    run->looks = tsm_inspect_from_values(&run->look, &v->look);
     run->replay.look = run->looks ? &run->look : NULL;
     run->replay.keep_going |= run->looks; /* a difference before it is no reason not to look */
     int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
@@ -482,7 +482,7 @@ static int replay_trace(struct run *run)
     int status;
 
     tsm_trace_note_damage(run->reader, &told);
-    if (run->values->check && tsm_look_settle(&run->look, &run->values->look))
+    if (run->values->check && tsm_inspect_from_values(&run->look, &run->values->look))
         return tsm_complain("--check runs the trace many times: look at it without --check");
     if (settle_options(run) < 0 || tsm_symbols_create(&run->symbols, run->reader) < 0)
         return tsm_complain_error();
@@ -510,7 +510,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (!run.values->dry_run)
         tsm_aslr_disable();
     if (words->count == 2 &&
-        !tsm_look_take_directory(&((struct replay_values *)values)->look, words->words[0]))
+        !tsm_inspect_take_directory(&((struct replay_values *)values)->look, words->words[0]))
         return tsm_complain("one trace, please; --help says more");
     run.reader = tsm_trace_open(words->words[words->count - 1]);
     if (run.reader)

@@ -33,9 +33,9 @@ bool tsm_probe(void (*look)(const char *library, char *out, size_t size), const 
                char *out, size_t size);
 
 /* tools/doctor/vulkan.c, hsa.c, drm.c */
-void tsm_look_vulkan(struct tsm_finding *out);
-void tsm_look_hsa(struct tsm_finding *out);
-void tsm_look_drm(struct tsm_finding *out);
+void tsm_doctor_vulkan(struct tsm_finding *out);
+void tsm_doctor_hsa(struct tsm_finding *out);
+void tsm_doctor_drm(struct tsm_finding *out);
 
 /* tools/doctor/system.c and tools/doctor/gpu.c; both end with a row without name. */
 extern const struct tsm_check tsm_checks_system[];

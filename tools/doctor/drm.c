@@ -55,7 +55,7 @@ static void probe_nodes(const char *pattern, char *out, size_t size)
     globfree(&found);
 }
 
-void tsm_look_drm(struct tsm_finding *out)
+void tsm_doctor_drm(struct tsm_finding *out)
 {
     struct tsm_ioctl_census census;
     char said[400];

@@ -142,13 +142,13 @@ const struct tsm_check tsm_checks_gpu[] = {
     {"CUDA", "both", look_cuda},
     {"software GPU", "both", look_emu},
 #ifdef TSM_VULKAN
-    {"Vulkan", "both", tsm_look_vulkan},
+    {"Vulkan", "both", tsm_doctor_vulkan},
 #endif
 #ifdef TSM_DRM
-    {"DRM", "both", tsm_look_drm},
+    {"DRM", "both", tsm_doctor_drm},
 #endif
 #ifdef TSM_HSA
-    {"HSA", "both", tsm_look_hsa},
+    {"HSA", "both", tsm_doctor_hsa},
 #endif
     {0},
 };

@@ -51,7 +51,7 @@ static void probe_hsa(const char *library, char *out, size_t size)
         tsm_format(out, size, "-the runtime knows no agent");
 }
 
-void tsm_look_hsa(struct tsm_finding *out)
+void tsm_doctor_hsa(struct tsm_finding *out)
 {
     char said[400];
 

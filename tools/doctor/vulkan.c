@@ -54,7 +54,7 @@ static void probe_vulkan(const char *library, char *out, size_t size)
         tsm_format(out, size, "-the drivers know no device");
 }
 
-void tsm_look_vulkan(struct tsm_finding *out)
+void tsm_doctor_vulkan(struct tsm_finding *out)
 {
     char said[400];
 

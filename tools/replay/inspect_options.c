@@ -30,22 +30,22 @@ static bool take_directory(const char **out, const char *text)
     return *text == ':' && text[1];
 }
 
-bool tsm_look_parse_dump(void *field, const char *text)
+bool tsm_inspect_parse_dump(void *field, const char *text)
 {
-    struct tsm_look_dump *dump = field;
+    struct tsm_inspect_dump *dump = field;
 
     dump->is_wanted = true;
     return take_number(&dump->seq, &text) && take_directory(&dump->directory, text);
 }
 
-bool tsm_look_parse_frames(void *field, const char *text)
+bool tsm_inspect_parse_frames(void *field, const char *text)
 {
-    struct tsm_look_frames *frames = field;
+    struct tsm_inspect_frames *frames = field;
 
     frames->count = 0;
     for (;;) {
         struct tsm_frames *f = &frames->list[frames->count];
-        if (frames->count == TSM_LOOK_FRAMES_MAX || !take_number(&f->first, &text) || !f->first)
+        if (frames->count == TSM_INSPECT_FRAMES_MAX || !take_number(&f->first, &text) || !f->first)
             return false;
         f->last = f->first;
         if (*text == '-') {
@@ -60,9 +60,9 @@ bool tsm_look_parse_frames(void *field, const char *text)
     }
 }
 
-bool tsm_look_parse_present(void *field, const char *text)
+bool tsm_inspect_parse_present(void *field, const char *text)
 {
-    struct tsm_look_present *present = field;
+    struct tsm_inspect_present *present = field;
     uint64_t seconds;
 
     present->is_wanted = true;
@@ -72,13 +72,13 @@ bool tsm_look_parse_present(void *field, const char *text)
     return true;
 }
 
-bool tsm_look_parse_shader(void *field, const char *text)
+bool tsm_inspect_parse_shader(void *field, const char *text)
 {
-    struct tsm_look_shaders *shaders = field;
+    struct tsm_inspect_shaders *shaders = field;
     const char *equals = strchr(text, '=');
     char *hash;
 
-    if (!equals || equals == text || !equals[1] || shaders->count == TSM_LOOK_SHADERS_MAX)
+    if (!equals || equals == text || !equals[1] || shaders->count == TSM_INSPECT_SHADERS_MAX)
         return false;
     hash = strndup(text, (size_t)(equals - text)); /* lives as long as the process */
     if (!hash)
@@ -87,7 +87,7 @@ bool tsm_look_parse_shader(void *field, const char *text)
     return true;
 }
 
-bool tsm_look_take_directory(struct tsm_look_values *v, const char *word)
+bool tsm_inspect_take_directory(struct tsm_inspect_values *v, const char *word)
 {
     if (!v->dump.is_wanted || v->dump.directory)
         return false;
@@ -95,7 +95,7 @@ bool tsm_look_take_directory(struct tsm_look_values *v, const char *word)
     return true;
 }
 
-bool tsm_look_settle(struct tsm_look *out, const struct tsm_look_values *v)
+bool tsm_inspect_from_values(struct tsm_look *out, const struct tsm_inspect_values *v)
 {
     static char directory[64];
 

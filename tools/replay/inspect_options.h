@@ -11,67 +11,67 @@
 
 #include <stdbool.h>
 
-#define TSM_LOOK_FRAMES_MAX  64
-#define TSM_LOOK_SHADERS_MAX 64
+#define TSM_INSPECT_FRAMES_MAX  64
+#define TSM_INSPECT_SHADERS_MAX 64
 
-struct tsm_look_dump {
+struct tsm_inspect_dump {
     bool is_wanted;
     uint64_t seq;
     const char *directory; /* NULL: not named */
 };
 
-struct tsm_look_frames {
-    struct tsm_frames list[TSM_LOOK_FRAMES_MAX];
+struct tsm_inspect_frames {
+    struct tsm_frames list[TSM_INSPECT_FRAMES_MAX];
     size_t count;
     const char *directory;
 };
 
-struct tsm_look_present {
+struct tsm_inspect_present {
     bool is_wanted;
     uint64_t hold_ns;
 };
 
-struct tsm_look_shaders {
-    struct tsm_shader_replacement list[TSM_LOOK_SHADERS_MAX];
+struct tsm_inspect_shaders {
+    struct tsm_shader_replacement list[TSM_INSPECT_SHADERS_MAX];
     size_t count;
 };
 
-struct tsm_look_values {
-    struct tsm_look_dump dump;
-    struct tsm_look_frames frames;
-    struct tsm_look_present present;
-    struct tsm_look_shaders shaders;
+struct tsm_inspect_values {
+    struct tsm_inspect_dump dump;
+    struct tsm_inspect_frames frames;
+    struct tsm_inspect_present present;
+    struct tsm_inspect_shaders shaders;
 };
 
 /* "SEQ[:DIR]" */
-bool tsm_look_parse_dump(void *field, const char *text);
+bool tsm_inspect_parse_dump(void *field, const char *text);
 /* "LIST[:DIR]", LIST as in 1,5-9 */
-bool tsm_look_parse_frames(void *field, const char *text);
+bool tsm_inspect_parse_frames(void *field, const char *text);
 /* "SECONDS" */
-bool tsm_look_parse_present(void *field, const char *text);
+bool tsm_inspect_parse_present(void *field, const char *text);
 /* "HASH=FILE"; each adds one */
-bool tsm_look_parse_shader(void *field, const char *text);
+bool tsm_inspect_parse_shader(void *field, const char *text);
 
 /* The folder of a dump as a word of its own. False: nothing wants one. */
-bool tsm_look_take_directory(struct tsm_look_values *values, const char *word);
+bool tsm_inspect_take_directory(struct tsm_inspect_values *values, const char *word);
 
 /* What the engine wants of them. False: there is nothing to look at. *out points into `values`. */
-bool tsm_look_settle(struct tsm_look *out, const struct tsm_look_values *values);
+bool tsm_inspect_from_values(struct tsm_look *out, const struct tsm_inspect_values *values);
 
 /* The rows, for a table of options. */
-#define TSM_LOOK_OPTIONS(values, look)                                                             \
+#define TSM_INSPECT_OPTIONS(values, look)                                                          \
     {.name = "screenshot",                                                                         \
      .type = TSM_OPTION_PARSED,                                                                    \
      .offset = TSM_FIELD(values, look.frames),                                                     \
      .argument = "FRAMES[:DIR]",                                                                   \
-     .parse = tsm_look_parse_frames,                                                               \
+     .parse = tsm_inspect_parse_frames,                                                            \
      .help = "Vulkan: write what these frames presented to DIR/frame-NNNNNN.png (default: here). " \
              "Frames count from 1: 1,10-12. The replay ends with the last of them."},              \
         {.name = "dump-resources",                                                                 \
          .type = TSM_OPTION_PARSED,                                                                \
          .offset = TSM_FIELD(values, look.dump),                                                   \
          .argument = "SEQ[:DIR]",                                                                  \
-         .parse = tsm_look_parse_dump,                                                             \
+         .parse = tsm_inspect_parse_dump,                                                          \
          .help =                                                                                   \
              "Vulkan: write what the submit with this number uses to DIR (default: "               \
              "resources-SEQ), as it is after it, and end: buffers, images as PNG, descriptors, "   \
@@ -81,13 +81,13 @@ bool tsm_look_settle(struct tsm_look *out, const struct tsm_look_values *values)
          .type = TSM_OPTION_PARSED,                                                                \
          .offset = TSM_FIELD(values, look.shaders),                                                \
          .argument = "HASH=FILE",                                                                  \
-         .parse = tsm_look_parse_shader,                                                           \
+         .parse = tsm_inspect_parse_shader,                                                        \
          .help =                                                                                   \
              "Vulkan: put the SPIR-V in FILE in the place of the module whose hash begins with "   \
              "HASH (`tracesmith shaders` lists them). May be given more than once."},              \
     {                                                                                              \
         .name = "present", .type = TSM_OPTION_PARSED, .offset = TSM_FIELD(values, look.present),   \
-        .argument = "SECONDS", .absent = "0", .parse = tsm_look_parse_present,                     \
+        .argument = "SECONDS", .absent = "0", .parse = tsm_inspect_parse_present,                  \
         .help = "Vulkan: show what was presented in a window (X11), which stays open SECONDS at "  \
                 "the end.",                                                                        \
     }
