@@ -69,7 +69,7 @@ struct tsm_backend {
      * done is not done again: only what it leaves behind beside memory (a fence that is signalled,
      * an image's layout) is noted. At the checkpoint's own records, which host() gets, that becomes
      * so. Optional: then commands before a checkpoint are passed over, all else goes to host(). */
-    int (*early)(struct tsm_backend_state *state, const struct sbt_record *record,
+    int (*fast_forward)(struct tsm_backend_state *state, const struct sbt_record *record,
                  const struct sbt_schema *schema);
 
     /* May the engine go on reading while host() and sync() run? They are still called in recorded
@@ -102,7 +102,7 @@ struct tsm_backend {
 
     /* As submit(), but of the command only what it waits for and signals: what it computes nobody
      * wants. Optional: then all is submitted. */
-    int (*hollow)(struct tsm_backend_state *state, const struct sbt_record *record,
+    int (*submit_sync_only)(struct tsm_backend_state *state, const struct sbt_record *record,
                   const struct sbt_schema *schema);
 
     /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
@@ -133,7 +133,7 @@ struct tsm_backend {
 
     /* What the recorded program itself last left in those bytes of its memory, of which readback() told:
      * where they still hold that, no command has written. NULL: it is not known. Optional: never is. */
-    const uint8_t *(*left)(struct tsm_backend_state *state, uint64_t address, uint64_t size);
+    const uint8_t *(*last_host_bytes)(struct tsm_backend_state *state, uint64_t address, uint64_t size);
 
     /* Where [address, address + size) of the recorded program lies now, in memory of the host that the
      * device can read; it stays there until close(). From the main thread, while other functions run.
@@ -150,7 +150,7 @@ struct tsm_backend {
     /* Zeroes those of the bytes, read from `address`, that are others in each run by their nature:
      * times that the device wrote. Adds their number to *times. Returns whether the bytes can differ
      * from the recorded ones without a mistake of the device. Optional: they cannot. */
-    bool (*mask)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes, uint64_t size,
+    bool (*ignore_timestamps)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes, uint64_t size,
                  uint64_t *times);
 
     /* Hand over what a checkpoint at this moment would hold; everything has been waited for. Optional.
@@ -172,20 +172,20 @@ struct tsm_backend {
     uint64_t (*mixed)(struct tsm_backend_state *state);
 
     /* What lies at an address of read(), in the API's words. Optional. */
-    void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);
+    void (*describe_address)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);
 
-    /* Is this record one that options.look asks for? Then look() is called after it, when
+    /* Is this record one that options.look asks for? Then inspect() is called after it, when
      * everything up to it is complete and nothing behind has begun. Optional: no. */
-    bool (*wants_look)(struct tsm_backend_state *state, const struct sbt_record *record);
+    bool (*wants_inspection)(struct tsm_backend_state *state, const struct sbt_record *record);
     /* From the main thread. 1: there is nothing more to look at, the replay may end. */
-    int (*look)(struct tsm_backend_state *state, const struct sbt_record *record);
-    /* Files that look() has written. Together with look(). */
-    uint64_t (*looked)(struct tsm_backend_state *state);
+    int (*inspect)(struct tsm_backend_state *state, const struct sbt_record *record);
+    /* Files that inspect() has written. Together with inspect(). */
+    uint64_t (*inspection_files)(struct tsm_backend_state *state);
     /* All that is replayed has been sent, and the host does nothing more: what waits for something that
      * the program has not done before it ended goes on without. Everything was submitted, nothing was
      * waited for. 1: there was something that waited, so that the state from now on is not one that the
      * program had. Optional. */
-    int (*let_go)(struct tsm_backend_state *state);
+    int (*unblock_waiters)(struct tsm_backend_state *state);
     /* Nothing has moved for long: commands that wait for something that only the program can do go on.
      * From the main thread, while other functions run. Returns how many signals, events or the like
      * were set. Optional. */

@@ -117,8 +117,8 @@ static void *close_state(void *user)
 {
     struct closing *c = user;
 
-    if (c->backend->let_go)
-        c->backend->let_go(c->state);
+    if (c->backend->unblock_waiters)
+        c->backend->unblock_waiters(c->state);
     c->backend->close(c->state);
     atomic_store(&c->is_over, true);
     return NULL;
@@ -175,8 +175,8 @@ static int run_once(struct tsm_replay *p)
             p->backend->untranslated(p->state, p->untranslated, sizeof(p->untranslated));
     if (!error && p->backend->validation)
         p->result.validation_count += p->backend->validation(p->state);
-    if (!error && p->backend->looked)
-        p->result.look_count = p->backend->looked(p->state);
+    if (!error && p->backend->inspection_files)
+        p->result.look_count = p->backend->inspection_files(p->state);
     patience_ns = p->crew ? tsm_crew_patience_ns(p->crew) : 0;
     if (!end_run(p, error != 0)) {
         p->is_left_open = true;
@@ -293,7 +293,7 @@ int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "%s: what a replay of its API has computed cannot be saved",
                         sbt_reader_name(p->reader));
-    if (p->was_let_go || p->stall.released_count)
+    if (p->has_unblocked_waiters || p->stall.released_count)
         return tsm_fail(
             TSM_E_UNSUPPORTED,
             "%s: work is under way there that waits for the host; a submit earlier or later "
@@ -473,7 +473,7 @@ static int find_need(struct tsm_replay *p)
     p->has_need = !error;
     if (p->has_need && p->backend->owns_sync)
         need_alike(p);
-    if (!error && p->backend->hollow && p->options.filter.streams)
+    if (!error && p->backend->submit_sync_only && p->options.filter.streams)
         error = tsm_reachability_find(&p->connected, p->reader, &p->options.filter);
     return error;
 }
@@ -510,7 +510,7 @@ static int make(struct tsm_replay *p)
     int error = choose_backend(p);
 
     p->part_first = p->options.filter.seq_first;
-    if (!error && (p->options.look || p->options.shader_count) && !p->backend->look)
+    if (!error && (p->options.look || p->options.shader_count) && !p->backend->inspect)
         error = tsm_fail(TSM_E_UNSUPPORTED,
                          "%s: only what was recorded of Vulkan can be looked into, or given other "
                          "shaders",

@@ -55,7 +55,7 @@ struct tsm_replay {
     struct tsm_backend_state *left_state;
     void *left_closing;
     struct tsm_replay *next_left;
-    bool was_let_go;   /* commands were still waiting for the host when the records ended */
+    bool has_unblocked_waiters;   /* commands were still waiting for the host when the records ended */
     bool ran;
 };
 

@@ -142,8 +142,8 @@ static int64_t next_part(struct tsm_verify *v, const struct tsm_difference *d, u
 static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
                    const struct tsm_difference *d, const uint8_t *actual, uint64_t size)
 {
-    const uint8_t *left = v->backend->left && size == expected->size
-                              ? v->backend->left(v->state, d->buffer, size)
+    const uint8_t *left = v->backend->last_host_bytes && size == expected->size
+                              ? v->backend->last_host_bytes(v->state, d->buffer, size)
                               : NULL;
 
     for (uint64_t done = 0; left && done < size; done += VERIFY_CHUNK) {
@@ -276,9 +276,9 @@ static int hash_memory(struct tsm_verify *v, uint64_t address, uint64_t size, st
         error = v->backend->read(v->state, address + done, v->chunk, length);
         if (error >= 0)
             tsm_hasher_add(hasher, v->chunk, length);
-        if (error >= 0 && v->backend->mask)
-            masked->any |=
-                v->backend->mask(v->state, address + done, v->chunk, length, &masked->times);
+        if (error >= 0 && v->backend->ignore_timestamps)
+            masked->any |= v->backend->ignore_timestamps(v->state, address + done, v->chunk, length,
+                                                         &masked->times);
         if (error >= 0)
             error = observe_bytes(v, v->chunk, length);
     }
@@ -333,8 +333,8 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
         return 1;
     d.buffer = address;
     d.buffer_size = size;
-    if (v->backend->name_place)
-        v->backend->name_place(v->state, address, d.place, sizeof(d.place));
+    if (v->backend->describe_address)
+        v->backend->describe_address(v->state, address, d.place, sizeof(d.place));
     report(v, &d, record->seq);
     return 0;
 }

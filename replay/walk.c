@@ -387,7 +387,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     if (error)
         return error;
     bool is_hollow = tsm_reachability_is_apart(&p->connected, record->seq);
-    struct tsm_job job = {is_hollow ? TSM_JOB_HOLLOW : TSM_JOB_SUBMIT,
+    struct tsm_job job = {is_hollow ? TSM_JOB_SUBMIT_SYNC_ONLY : TSM_JOB_SUBMIT,
                           record,
                           schema,
                           p->order.after,
@@ -531,12 +531,12 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
         if (record->seq >= p->plan.from_seq)
             return wait_for_device(p);
-        return p->backend->early ? do_loaded(p, record, schema) : 0;
+        return p->backend->fast_forward ? do_loaded(p, record, schema) : 0;
     case SBT_CORE_MEMORY:
         return do_loaded(p, record, schema);
     case SBT_CORE_STATE:
     case SBT_CORE_CHECKPOINT_END:
-        return p->backend->early ? do_loaded(p, record, schema) : 0;
+        return p->backend->fast_forward ? do_loaded(p, record, schema) : 0;
     default:
         return 0;
     }
@@ -587,14 +587,14 @@ static int do_early(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_KIND_SIGNAL:
     case SBT_KIND_WAIT:
         p->result.jumped_count++;
-        return p->backend->early ? do_host(p, record, schema, TSM_JOB_EARLY) : 0;
+        return p->backend->fast_forward ? do_host(p, record, schema, TSM_JOB_FAST_FORWARD) : 0;
     case SBT_KIND_QUERY:
         return sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0 ? 0 : do_call(p, record, schema);
     default:
         if (sbt_map_find(&p->plan.dead, record->seq + 1))
             return 0;
-        return p->backend->early ? do_host(p, record, schema, TSM_JOB_EARLY)
-                                 : do_call(p, record, schema);
+        return p->backend->fast_forward ? do_host(p, record, schema, TSM_JOB_FAST_FORWARD)
+                                        : do_call(p, record, schema);
     }
 }
 
@@ -643,11 +643,11 @@ static int look(struct tsm_replay *p, const struct sbt_record *record)
     int error = 0;
 
     if (!p->options.look || record->seq < p->plan.from_seq || !is_needed(p, record) ||
-        !p->backend->wants_look || !p->backend->wants_look(p->state, record))
+        !p->backend->wants_inspection || !p->backend->wants_inspection(p->state, record))
         return 0;
     error = wait_for_device(p);
     if (!error)
-        error = p->backend->look(p->state, record);
+        error = p->backend->inspect(p->state, record);
     p->stop |= error == 1;
     return error < 0 ? error : 0;
 }
@@ -658,14 +658,14 @@ static int let_go(struct tsm_replay *p)
     int error = await_submitted(p);
 
     if (!error)
-        error = p->backend->let_go(p->state);
-    p->was_let_go |= error > 0;
+        error = p->backend->unblock_waiters(p->state);
+    p->has_unblocked_waiters |= error > 0;
     return error < 0 ? error : 0;
 }
 
 static int end(struct tsm_replay *p)
 {
-    int error = p->backend->let_go ? let_go(p) : 0;
+    int error = p->backend->unblock_waiters ? let_go(p) : 0;
 
     if (!error)
         error = wait_for_device(p);

@@ -102,14 +102,14 @@ static int carry_out(struct tsm_worker *w, struct job *job)
     switch (job->kind) {
     case TSM_JOB_SUBMIT:
         return backend->submit(state, &job->record, job->schema);
-    case TSM_JOB_HOLLOW:
-        return backend->hollow(state, &job->record, job->schema);
+    case TSM_JOB_SUBMIT_SYNC_ONLY:
+        return backend->submit_sync_only(state, &job->record, job->schema);
     case TSM_JOB_WAIT:
         return backend->wait(state, job->stream);
     case TSM_JOB_HOST:
         return backend->host(state, &job->record, job->schema);
-    case TSM_JOB_EARLY:
-        return backend->early(state, &job->record, job->schema);
+    case TSM_JOB_FAST_FORWARD:
+        return backend->fast_forward(state, &job->record, job->schema);
     case TSM_JOB_REACHED:
         return backend->reached(state, &job->record, job->schema);
     case TSM_JOB_SYNC:

@@ -148,7 +148,7 @@ static void pause_a_slice(void)
     nanosleep(&(struct timespec){0, SLICE_NS}, NULL);
 }
 
-int cuda_awaited_let_go(struct cuda_replay *replay)
+int cuda_awaited_unblock(struct cuda_replay *replay)
 {
     const struct cuda_awaited *a;
     unsigned patience = PATIENCE;

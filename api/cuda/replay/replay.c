@@ -256,9 +256,9 @@ static int backend_reached(struct tsm_backend_state *state, const struct sbt_rec
     return cuda_completed_await(&state->replay, record, schema);
 }
 
-static int backend_let_go(struct tsm_backend_state *state)
+static int backend_unblock_waiters(struct tsm_backend_state *state)
 {
-    return cuda_awaited_let_go(&state->replay);
+    return cuda_awaited_unblock(&state->replay);
 }
 
 static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
@@ -381,7 +381,7 @@ const struct tsm_backend cuda_backend = {
     .wait = backend_wait,
     .sync = backend_sync,
     .reached = backend_reached,
-    .let_go = backend_let_go,
+    .unblock_waiters = backend_unblock_waiters,
     .readback = backend_readback,
     .shared = backend_shared,
     .regions = backend_regions,

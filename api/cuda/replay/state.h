@@ -378,8 +378,8 @@ int cuda_completed_await(struct cuda_replay *replay, const struct sbt_record *re
                        const struct sbt_schema *schema);
 /* Tests whether the stream waits for a value that is not there yet. */
 bool cuda_awaited_on(struct cuda_replay *replay, CUstream raw);
-/* tsm_backend's let_go. */
-int cuda_awaited_let_go(struct cuda_replay *replay);
+/* tsm_backend's unblock_waiters. */
+int cuda_awaited_unblock(struct cuda_replay *replay);
 
 /* tsm_backend's may_stay. */
 bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record);

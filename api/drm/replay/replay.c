@@ -188,8 +188,8 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
 }
 
 /* Results of queries are not times alone, so they count as not compared. */
-static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
-                         uint64_t size, uint64_t *times)
+static bool backend_ignore_timestamps(struct tsm_backend_state *state, uint64_t address,
+                                      uint8_t *bytes, uint64_t size, uint64_t *times)
 {
     const struct drm_mapping *m = drm_memory_at(&state->replay, address);
 
@@ -199,8 +199,8 @@ static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint
     return true;
 }
 
-static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,
-                               size_t size)
+static void backend_describe_address(struct tsm_backend_state *state, uint64_t address, char *out,
+                                     size_t size)
 {
     const struct drm_mapping *m = drm_memory_at(&state->replay, address);
 
@@ -238,8 +238,8 @@ const struct tsm_backend drm_backend = {
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
-    .mask = backend_mask,
-    .name_place = backend_name_place,
+    .ignore_timestamps = backend_ignore_timestamps,
+    .describe_address = backend_describe_address,
     .uncompared = backend_uncompared,
     .describe = backend_describe,
 };

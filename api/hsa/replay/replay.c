@@ -230,8 +230,8 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
 }
 
 /* Commands leave nothing but memory and signals, of which the checkpoint tells. */
-static int backend_early(struct tsm_backend_state *state, const struct sbt_record *record,
-                         const struct sbt_schema *schema)
+static int backend_fast_forward(struct tsm_backend_state *state, const struct sbt_record *record,
+                                const struct sbt_schema *schema)
 {
     return schema->kind == SBT_KIND_COMMAND ? 0 : backend_host(state, record, schema);
 }
@@ -258,9 +258,9 @@ static bool backend_is_stuck(struct tsm_backend_state *state)
     return hsa_signals_stuck(&state->replay);
 }
 
-static int backend_let_go(struct tsm_backend_state *state)
+static int backend_unblock_waiters(struct tsm_backend_state *state)
 {
-    unsigned count = hsa_signals_let_go(&state->replay);
+    unsigned count = hsa_signals_unblock_waiters(&state->replay);
 
     if (count)
         tsm_log(
@@ -273,7 +273,7 @@ static int backend_let_go(struct tsm_backend_state *state)
 
 static unsigned backend_release(struct tsm_backend_state *state)
 {
-    return hsa_signals_let_go(&state->replay);
+    return hsa_signals_unblock_waiters(&state->replay);
 }
 
 static bool is_load(uint32_t type)
@@ -313,7 +313,8 @@ static int backend_readback(struct tsm_backend_state *state, uint32_t stream, ui
     return 0;
 }
 
-static const uint8_t *backend_left(struct tsm_backend_state *state, uint64_t address, uint64_t size)
+static const uint8_t *backend_last_host_bytes(struct tsm_backend_state *state, uint64_t address,
+                                              uint64_t size)
 {
     return hsa_memory_left(&state->replay.memory, address, size);
 }
@@ -384,7 +385,7 @@ const struct tsm_backend hsa_backend = {
     .translated = backend_translated,
     .untranslated = backend_untranslated,
     .host = backend_host,
-    .early = backend_early,
+    .fast_forward = backend_fast_forward,
     .host_runs_behind = true,
     .submit = backend_submit,
     .wait = backend_wait,
@@ -392,10 +393,10 @@ const struct tsm_backend hsa_backend = {
     .waits_show_results = true,
     .sync = backend_sync,
     .is_stuck = backend_is_stuck,
-    .let_go = backend_let_go,
+    .unblock_waiters = backend_unblock_waiters,
     .release = backend_release,
     .readback = backend_readback,
-    .left = backend_left,
+    .last_host_bytes = backend_last_host_bytes,
     .regions = backend_regions,
     .read = backend_read,
     .save = backend_save,

@@ -173,7 +173,7 @@ void hsa_signal_not_sent(struct hsa_signal_state *signal);
 void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
 /* Where a command waits for a value that only the program could have stored, and has not, it is
  * stored now. Returns for how many signals. Any thread may call it at any time. */
-unsigned hsa_signals_let_go(const struct hsa_replay *replay);
+unsigned hsa_signals_unblock_waiters(const struct hsa_replay *replay);
 /* Tests whether a command waits for a value that only the program can store. */
 bool hsa_signals_stuck(const struct hsa_replay *replay);
 /* It has this value, and nothing is under way that changes it. */

@@ -101,7 +101,7 @@ bool hsa_signals_stuck(const struct hsa_replay *replay)
     return false;
 }
 
-unsigned hsa_signals_let_go(const struct hsa_replay *replay)
+unsigned hsa_signals_unblock_waiters(const struct hsa_replay *replay)
 {
     unsigned count = 0;
 

@@ -60,7 +60,7 @@ static void set_event(struct vkr *r, struct vkr_object *o)
     vkr_state_tracker_event(r, o, true);
 }
 
-int vkr_let_go(struct vkr *r)
+int vkr_unblock_waiters(struct vkr *r)
 {
     uint64_t semaphore, value;
 

@@ -143,8 +143,8 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
     return error ? error : vkr_checkpoint(&state->replay, record);
 }
 
-static int backend_early(struct tsm_backend_state *state, const struct sbt_record *record,
-                         const struct sbt_schema *schema)
+static int backend_fast_forward(struct tsm_backend_state *state, const struct sbt_record *record,
+                                const struct sbt_schema *schema)
 {
     int error;
 
@@ -160,8 +160,9 @@ static int backend_submit(struct tsm_backend_state *state, const struct sbt_reco
     return carry_out(&state->replay, record);
 }
 
-static int backend_hollow(struct tsm_backend_state *state, const struct sbt_record *record,
-                          const struct sbt_schema *schema)
+static int backend_submit_sync_only(struct tsm_backend_state *state,
+                                    const struct sbt_record *record,
+                                    const struct sbt_schema *schema)
 {
     struct vkr *r = &state->replay;
     int error = vkr_writes_settle(r);
@@ -195,7 +196,7 @@ static int backend_reached(struct tsm_backend_state *state, const struct sbt_rec
     return error ? error : vkr_completed_await(&state->replay, record, schema);
 }
 
-static int backend_let_go(struct tsm_backend_state *state)
+static int backend_unblock_waiters(struct tsm_backend_state *state)
 {
     struct vkr *r = &state->replay;
     int result = vkr_writes_settle(r);
@@ -203,7 +204,7 @@ static int backend_let_go(struct tsm_backend_state *state)
     if (result)
         return result;
     pthread_mutex_lock(&r->lock);
-    result = vkr_let_go(r);
+    result = vkr_unblock_waiters(r);
     pthread_mutex_unlock(&r->lock);
     return result;
 }
@@ -246,8 +247,8 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     return vkr_read(&state->replay, address, out, size);
 }
 
-static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
-                         uint64_t size, uint64_t *times)
+static bool backend_ignore_timestamps(struct tsm_backend_state *state, uint64_t address,
+                                      uint8_t *bytes, uint64_t size, uint64_t *times)
 {
     return vkr_ignore_timestamps(&state->replay, address, bytes, size, times);
 }
@@ -282,25 +283,26 @@ static int backend_back(struct tsm_backend_state *state)
     return vkr_loop_snapshot_restore(&state->replay);
 }
 
-static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,
-                               size_t size)
+static void backend_describe_address(struct tsm_backend_state *state, uint64_t address, char *out,
+                                     size_t size)
 {
-    vkr_name_place(&state->replay, address, out, size);
+    vkr_describe_address(&state->replay, address, out, size);
 }
 
 /* ---- looking ----------------------------------------------------------------------------- */
 
-static bool backend_wants_look(struct tsm_backend_state *state, const struct sbt_record *record)
+static bool backend_wants_inspection(struct tsm_backend_state *state,
+                                     const struct sbt_record *record)
 {
     return vkr_inspect_wanted(&state->replay, record);
 }
 
-static int backend_look(struct tsm_backend_state *state, const struct sbt_record *record)
+static int backend_inspect(struct tsm_backend_state *state, const struct sbt_record *record)
 {
     return vkr_inspect(&state->replay, record);
 }
 
-static uint64_t backend_looked(struct tsm_backend_state *state)
+static uint64_t backend_inspection_files(struct tsm_backend_state *state)
 {
     return state->replay.look ? state->replay.look->files : 0;
 }
@@ -339,29 +341,29 @@ const struct tsm_backend vulkan_backend = {
     .translated = backend_translated,
     .validation = backend_validation,
     .host = backend_host,
-    .early = backend_early,
+    .fast_forward = backend_fast_forward,
     .host_runs_behind = true,
     .submit = backend_submit,
-    .hollow = backend_hollow,
+    .submit_sync_only = backend_submit_sync_only,
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
     .sync = backend_sync,
     .reached = backend_reached,
-    .let_go = backend_let_go,
+    .unblock_waiters = backend_unblock_waiters,
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
-    .mask = backend_mask,
+    .ignore_timestamps = backend_ignore_timestamps,
     .uncompared = backend_uncompared,
     .mixed = backend_mixed,
     .save = backend_save,
     .repeats = backend_repeats,
     .hold = backend_hold,
     .back = backend_back,
-    .name_place = backend_name_place,
-    .wants_look = backend_wants_look,
-    .look = backend_look,
-    .looked = backend_looked,
+    .describe_address = backend_describe_address,
+    .wants_inspection = backend_wants_inspection,
+    .inspect = backend_inspect,
+    .inspection_files = backend_inspection_files,
     .ended = backend_ended,
     .describe_last = backend_describe_last,
     .describe = backend_describe,

@@ -434,7 +434,7 @@ int vkr_set_timeline(struct vkr *r, struct vkr_semaphore *s, uint64_t value);
 bool vkr_is_gated(const struct vkr *r);
 /* Signals what work under way waits for, at the end of the recording (release.c). 1:
  * there was some. */
-int vkr_let_go(struct vkr *r);
+int vkr_unblock_waiters(struct vkr *r);
 /* The device's queues are gone. */
 void vkr_drop_queues(struct vkr *r, const struct vkr_device *device);
 /* Wait for all that was sent, where it can end by itself; the lock is held. The first only says
@@ -487,7 +487,7 @@ int vkr_bind_buffer2(struct vkr_call *c);
 int vkr_bind_image(struct vkr_call *c);
 int vkr_bind_image2(struct vkr_call *c);
 /* What lies at a place in device memory. */
-void vkr_name_place(const struct vkr *r, uint64_t address, char *out, size_t size);
+void vkr_describe_address(const struct vkr *r, uint64_t address, char *out, size_t size);
 
 /* ---- what the trace needs (requirements.c) ----------------------------------------- */
 

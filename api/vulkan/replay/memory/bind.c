@@ -167,7 +167,7 @@ static const struct vkr_object *find_bound(const struct vkr *r, uint64_t place, 
     return NULL;
 }
 
-void vkr_name_place(const struct vkr *r, uint64_t address, char *out, size_t size)
+void vkr_describe_address(const struct vkr *r, uint64_t address, char *out, size_t size)
 {
     bool is_texels = (address & VKR_PLACE_WINDOW) && (address & VKR_PLACE_TEXELS);
     uint64_t place = address & ~VKR_PLACE_OFFSET;
