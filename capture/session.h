@@ -398,7 +398,7 @@ void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
 void tsm_readbacks_ask(struct tsm_lane *lane);
 /* The program can see in its memory that the command is complete, and change what those before it
  * gave back. */
-void tsm_readbacks_told(const struct tsm_stream *stream, uint64_t position);
+void tsm_readbacks_observed(const struct tsm_stream *stream, uint64_t position);
 /* Tests whether a readback of the stream is not recorded yet. */
 bool tsm_readbacks_await(struct tsm_session *session, const struct tsm_stream *stream);
 

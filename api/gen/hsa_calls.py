@@ -179,10 +179,10 @@ def before(api, call):
     lines = []
     for param in call.params:
         if call.kind == 'destroy' and param.use.type == 'handle' and param.use.role == 'object':
-            lines.append(f'const uint64_t {param.name}_id = hsa_id_gone(HSA_OBJECT_'
+            lines.append(f'const uint64_t {param.name}_id = hsa_id_destroyed(HSA_OBJECT_'
                          f'{param.use.detail.upper()}, {raw(api, param.ctype, param.name)});')
     if call.untrack:
-        lines.append(f'hsa_memory_gone((uint64_t)(uintptr_t){call.untrack});')
+        lines.append(f'hsa_memory_destroyed((uint64_t)(uintptr_t){call.untrack});')
     return lines
 
 

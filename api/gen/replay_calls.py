@@ -161,10 +161,10 @@ def made_lines(call, structs):
         use = param.use
         if use.type == 'handle' and use.out and use.made:
             lines += ['if (result == CUDA_SUCCESS)',
-                      f'    cuda_arg_made(&args, {slot}, CUDA_OBJECT_{use.detail.upper()}, '
+                      f'    cuda_arg_created(&args, {slot}, CUDA_OBJECT_{use.detail.upper()}, '
                       f'{param.name}_out);']
         if use.type == 'handle' and use.role == 'object' and call.kind == 'destroy':
-            lines.append(f'cuda_arg_gone(&args, {slot}, CUDA_OBJECT_{use.detail.upper()});')
+            lines.append(f'cuda_arg_destroyed(&args, {slot}, CUDA_OBJECT_{use.detail.upper()});')
         slot += len(param_fields(param, structs))
     return lines
 

@@ -312,7 +312,7 @@ def wrapper(table):
     if 'partial' in table.options:  # what was made is made: the call had an effect
         made = next(row for row in table.rows if row.kind == 'HANDLE' and row.out)
         count = table.rows[made.count].name
-        parts['outcome'] = f'result, result < 0 && !vk_any_made({made.name}, {count})'
+        parts['outcome'] = f'result, result < 0 && !vk_any_created({made.name}, {count})'
     outcome = '0' if void else 'VK_NUMBER(result)'
     after += [f'{name}(&call, &a, {outcome});' for name in table.after]
     if not gone:

@@ -616,7 +616,7 @@ static uint64_t last_telling(const struct tsm_readbacks *r, const struct tsm_str
     return last;
 }
 
-void tsm_readbacks_told(const struct tsm_stream *stream, uint64_t position)
+void tsm_readbacks_observed(const struct tsm_stream *stream, uint64_t position)
 {
     struct tsm_session *s = tsm_session_current();
     struct tsm_readbacks *r = s ? s->readbacks : NULL;
@@ -646,7 +646,7 @@ static void note_telling(struct tsm_readbacks *r, const struct asked *asked)
             share(&r->all[i]);
     tsm_lock_give(&r->lock);
     if (last)
-        tsm_readbacks_told(asked->stream, last);
+        tsm_readbacks_observed(asked->stream, last);
 }
 
 void tsm_readbacks_ask(struct tsm_lane *lane)

@@ -231,7 +231,7 @@ void tsm_values_reached(struct tsm_lane *lane)
     if (is_empty(&v->written_count))
         return;
     while (take_reached(v, &w)) {
-        tsm_readbacks_told(w.stream, w.position);
+        tsm_readbacks_observed(w.stream, w.position);
         tsm_hostmem_complete(lane, tsm_stream_number(w.stream), w.position);
         tsm_stream_complete(w.stream, w.position);
     }

@@ -69,7 +69,7 @@ hsa_amd_deregister_deallocation_callback(void *ptr, hsa_amd_deallocation_callbac
     return HSA_STATUS_SUCCESS;
 }
 
-void emu_hsa_notify_gone(uint64_t address, uint64_t size)
+void emu_hsa_notify_destroyed(uint64_t address, uint64_t size)
 {
     struct notifier *due;
 

@@ -219,7 +219,7 @@ amd_signal_t *emu_hsa_ipc_signal(void)
     return signal;
 }
 
-bool emu_hsa_ipc_signal_gone(const amd_signal_t *signal)
+bool emu_hsa_ipc_signal_destroyed(const amd_signal_t *signal)
 {
     struct shared_signal **link = &signals, *found;
 

@@ -208,7 +208,7 @@ static hsa_status_t release(void *ptr, enum kind kind)
     pthread_mutex_unlock(&lock);
     if (!ok)
         return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-    emu_hsa_notify_gone(block.block.address, block.block.size);
+    emu_hsa_notify_destroyed(block.block.address, block.block.size);
     if (kind != LOCKED && emu_hsa_sandbox_is_used())
         emu_hsa_sandbox_drop(block.block.address, block.block.size);
     if (kind != LOCKED)

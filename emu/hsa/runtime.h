@@ -73,7 +73,7 @@ hsa_status_t emu_hsa_block_attach(int file, uint64_t size, uint32_t pool, void *
 /* Bytes that are given out of the GPU's pools, or of the CPU's. */
 uint64_t emu_hsa_taken(bool of_gpu);
 /* An allocation is about to go: what the program wants to be called then (callback.c). */
-void emu_hsa_notify_gone(uint64_t address, uint64_t size);
+void emu_hsa_notify_destroyed(uint64_t address, uint64_t size);
 /* By number; NULL: none. */
 const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number);
 uint32_t emu_hsa_pool_number(const struct emu_hsa_pool *pool);
@@ -88,7 +88,7 @@ bool emu_hsa_is_reserved(uint64_t address, uint64_t size);
 int emu_hsa_ipc_file(uint64_t size, uint32_t pool);
 bool emu_hsa_ipc_is_file(int file, uint64_t *size, uint32_t *pool);
 amd_signal_t *emu_hsa_ipc_signal(void);
-bool emu_hsa_ipc_signal_gone(const amd_signal_t *signal);
+bool emu_hsa_ipc_signal_destroyed(const amd_signal_t *signal);
 
 /* Pixels in any direction of an image; ... of one over a buffer. */
 #define EMU_HSA_IMAGE_MAX        16384u

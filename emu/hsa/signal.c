@@ -152,7 +152,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_signal_destroy(hsa_signal_t signal)
     if (!signal.handle)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     emu_hsa_copies_forget(signal);
-    if (!emu_hsa_ipc_signal_gone(emu_hsa_signal(signal)))
+    if (!emu_hsa_ipc_signal_destroyed(emu_hsa_signal(signal)))
         free(emu_hsa_signal(signal));
     return HSA_STATUS_SUCCESS;
 }

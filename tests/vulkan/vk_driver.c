@@ -356,7 +356,7 @@ static void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCallbac
         if (queues[i].device == device)
             queues[i].device = VK_NULL_HANDLE; /* not taken again: its address stays its own */
     pthread_mutex_unlock(&lock);
-    fds_device_gone();
+    fds_device_destroyed();
     late_device_gone(device);
     REAL(vkDestroyDevice)(device, a);
 }

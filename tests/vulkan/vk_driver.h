@@ -37,7 +37,7 @@ VkResult VKAPI_CALL fds_get_fence(VkDevice device, const VkFenceGetFdInfoKHR *in
 VkResult VKAPI_CALL fds_import_fence(VkDevice device, const VkImportFenceFdInfoKHR *info);
 
 /* Waits for what looks after sync files. */
-void fds_device_gone(void);
+void fds_device_destroyed(void);
 
 /* ---- vk_driver_late.c ---- */
 

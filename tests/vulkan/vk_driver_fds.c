@@ -96,7 +96,7 @@ static void *watch(void *user)
     return NULL;
 }
 
-void fds_device_gone(void)
+void fds_device_destroyed(void)
 {
     while (watch_count)
         usleep(1000);

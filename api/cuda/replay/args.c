@@ -339,24 +339,24 @@ void *cuda_arg_readback(struct cuda_args *args, size_t size)
     return bytes;
 }
 
-void cuda_arg_made(struct cuda_args *args, uint32_t slot, enum cuda_object object, const void *raw)
+void cuda_arg_created(struct cuda_args *args, uint32_t slot, enum cuda_object object, const void *raw)
 {
     uint64_t id = cuda_arg(args, slot);
 
     if (!args->error)
         args->error = cuda_object_set(args->replay, object, id, raw);
     if (!args->error && object == CUDA_OBJECT_ARRAY)
-        args->error = cuda_array_made(args, id, (CUarray)(uintptr_t)raw);
+        args->error = cuda_array_created(args, id, (CUarray)(uintptr_t)raw);
 }
 
-void cuda_arg_gone(struct cuda_args *args, uint32_t slot, enum cuda_object object)
+void cuda_arg_destroyed(struct cuda_args *args, uint32_t slot, enum cuda_object object)
 {
     uint64_t id = cuda_arg(args, slot);
 
     if (!args->error)
         args->error = cuda_object_set(args->replay, object, id, NULL);
     if (object == CUDA_OBJECT_ARRAY)
-        cuda_array_gone(args->replay, id);
+        cuda_array_destroyed(args->replay, id);
     if (object == CUDA_OBJECT_MIPMAP)
-        cuda_mipmap_gone(args->replay, id);
+        cuda_mipmap_destroyed(args->replay, id);
 }

@@ -72,7 +72,7 @@ static CUresult fill(const struct cuda_replay *replay, const struct cuda_array *
 
 /* The same array may be met again: a level is asked for by number. What cannot be read is left
  * alone. */
-int cuda_array_made(struct cuda_args *args, uint64_t id, CUarray raw)
+int cuda_array_created(struct cuda_args *args, uint64_t id, CUarray raw)
 {
     const struct sbt_schema *schema = cuda_schema(args->record->type);
     uint64_t parent = schema ? sbt_record_role(schema, args->record, SBT_ROLE_PARENT, 0) : 0;
@@ -95,14 +95,14 @@ int cuda_array_made(struct cuda_args *args, uint64_t id, CUarray raw)
     return add(&args->replay->arrays, &array);
 }
 
-void cuda_array_gone(struct cuda_replay *replay, uint64_t id)
+void cuda_array_destroyed(struct cuda_replay *replay, uint64_t id)
 {
     for (size_t i = replay->arrays.count; i-- > 0;)
         if (replay->arrays.list[i].id == id || replay->arrays.list[i].whole == id)
             remove_at(&replay->arrays, i);
 }
 
-void cuda_mipmap_gone(struct cuda_replay *replay, uint64_t id)
+void cuda_mipmap_destroyed(struct cuda_replay *replay, uint64_t id)
 {
     for (size_t i = replay->arrays.count; i-- > 0;)
         if (replay->arrays.list[i].mipmap == id)

@@ -113,7 +113,7 @@ int cuda_context_own_stream(struct cuda_replay *replay, CUcontext context, CUstr
     return 0;
 }
 
-void cuda_context_gone(struct cuda_replay *replay, CUcontext context)
+void cuda_context_destroyed(struct cuda_replay *replay, CUcontext context)
 {
     struct cuda_own_stream **at = &replay->own_streams;
 

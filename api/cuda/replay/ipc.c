@@ -73,6 +73,6 @@ int replay_cuIpcOpenEventHandle(struct cuda_replay *replay, const struct sbt_rec
         return args.error;
     cuda_args_end(&args, args.driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     if (!args.error)
-        cuda_arg_made(&args, SLOT_cuIpcOpenEventHandle_phEvent, CUDA_OBJECT_EVENT, event);
+        cuda_arg_created(&args, SLOT_cuIpcOpenEventHandle_phEvent, CUDA_OBJECT_EVENT, event);
     return args.error;
 }

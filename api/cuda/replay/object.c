@@ -33,7 +33,7 @@ static void note_default_stream(struct cuda_args *args, CUcontext context)
 static int context_made(struct cuda_args *args, uint32_t slot, CUresult result, CUcontext context)
 {
     if (result == CUDA_SUCCESS) {
-        cuda_arg_made(args, slot, CUDA_OBJECT_CONTEXT, context);
+        cuda_arg_created(args, slot, CUDA_OBJECT_CONTEXT, context);
         note_default_stream(args, context);
     }
     return cuda_args_end(args, result);
@@ -83,7 +83,7 @@ int replay_cuDevicePrimaryCtxRelease_v2(struct cuda_replay *replay, const struct
     context = primary_context(args.driver, device);
     cuda_args_end(&args, args.driver->cuDevicePrimaryCtxRelease_v2(device));
     if (context && !args.error && !is_active(args.driver, device))
-        cuda_context_gone(replay, context);
+        cuda_context_destroyed(replay, context);
     return args.error;
 }
 
@@ -98,7 +98,7 @@ int replay_cuDevicePrimaryCtxReset_v2(struct cuda_replay *replay, const struct s
         return args.error;
     context = primary_context(args.driver, device);
     if (context)
-        cuda_context_gone(replay, context);
+        cuda_context_destroyed(replay, context);
     return cuda_args_end(&args, args.driver->cuDevicePrimaryCtxReset_v2(device));
 }
 
@@ -158,8 +158,8 @@ int replay_cuCtxDestroy_v2(struct cuda_replay *replay, const struct sbt_record *
         return args.error;
     if (cuda_context_of(replay, record->thread) == context)
         cuda_context_pop(replay, record->thread);
-    cuda_context_gone(replay, context);
-    cuda_arg_gone(&args, SLOT_cuCtxDestroy_v2_ctx, CUDA_OBJECT_CONTEXT);
+    cuda_context_destroyed(replay, context);
+    cuda_arg_destroyed(&args, SLOT_cuCtxDestroy_v2_ctx, CUDA_OBJECT_CONTEXT);
     return cuda_args_end(&args, args.driver->cuCtxDestroy_v2(context));
 }
 
@@ -196,7 +196,7 @@ static int stream_made(struct cuda_args *args, uint32_t slot, uint32_t number_sl
 
     if (result != CUDA_SUCCESS)
         return cuda_args_end(args, result);
-    cuda_arg_made(args, slot, CUDA_OBJECT_STREAM, raw);
+    cuda_arg_created(args, slot, CUDA_OBJECT_STREAM, raw);
     stream = cuda_stream_find(args->replay, (uint32_t)cuda_arg(args, number_slot));
     if (!stream)
         return tsm_fail(TSM_E_MEMORY, "no memory for a stream");
@@ -271,13 +271,13 @@ int replay_cuStreamDestroy_v2(struct cuda_replay *replay, const struct sbt_recor
     replay->capture_count -= captured;
     /* The call waits for nothing. What the stream waits for may come later. */
     if (!captured && cuda_awaited_on(replay, raw)) {
-        cuda_arg_gone(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);
+        cuda_arg_destroyed(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);
         return cuda_args_end(&args, CUDA_SUCCESS);
     }
     CUresult result = finish_stream(replay, raw, captured);
     if (result == CUDA_SUCCESS)
         result = args.driver->cuStreamDestroy_v2(raw);
-    cuda_arg_gone(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);
+    cuda_arg_destroyed(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);
     return cuda_args_end(&args, result);
 }
 
@@ -292,7 +292,7 @@ static int load_module(struct cuda_args *args, uint32_t slot, const void *image)
         return args->error;
     result = args->driver->cuModuleLoadData(&module, image);
     if (result == CUDA_SUCCESS)
-        cuda_arg_made(args, slot, CUDA_OBJECT_MODULE, module);
+        cuda_arg_created(args, slot, CUDA_OBJECT_MODULE, module);
     return cuda_args_end(args, result);
 }
 
@@ -361,7 +361,7 @@ int replay_cuModuleLoadDataEx(struct cuda_replay *replay, const struct sbt_recor
     CUresult result =
         args.driver->cuModuleLoadDataEx(&module, image, jit.count, jit.options, jit.values);
     if (result == CUDA_SUCCESS)
-        cuda_arg_made(&args, SLOT_cuModuleLoadDataEx_module, CUDA_OBJECT_MODULE, module);
+        cuda_arg_created(&args, SLOT_cuModuleLoadDataEx_module, CUDA_OBJECT_MODULE, module);
     return cuda_args_end(&args, result);
 }
 
@@ -374,7 +374,7 @@ static int load_library(struct cuda_args *args, uint32_t slot, const void *image
         return args->error;
     result = args->driver->cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0);
     if (result == CUDA_SUCCESS)
-        cuda_arg_made(args, slot, CUDA_OBJECT_LIBRARY, library);
+        cuda_arg_created(args, slot, CUDA_OBJECT_LIBRARY, library);
     return cuda_args_end(args, result);
 }
 

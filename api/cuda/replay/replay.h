@@ -87,8 +87,9 @@ const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t siz
 void *cuda_arg_readback(struct cuda_args *args, size_t size);
 
 /* The object that the id in a slot stands for has been made, or is gone. */
-void cuda_arg_made(struct cuda_args *args, uint32_t slot, enum cuda_object object, const void *raw);
-void cuda_arg_gone(struct cuda_args *args, uint32_t slot, enum cuda_object object);
+void cuda_arg_created(struct cuda_args *args, uint32_t slot, enum cuda_object object,
+                      const void *raw);
+void cuda_arg_destroyed(struct cuda_args *args, uint32_t slot, enum cuda_object object);
 
 /* The function for a record type; NULL when records of this type are not replayed. */
 cuda_replay_function cuda_replay_find(uint32_t type);

@@ -184,7 +184,7 @@ void cuda_context_pop(struct cuda_replay *replay, uint32_t thread);
 int cuda_context_set(struct cuda_replay *replay, uint32_t thread, CUcontext context);
 /* A stream of ours in the current context, ordered with no other: for filling memory. */
 int cuda_context_own_stream(struct cuda_replay *replay, CUcontext context, CUstream *out);
-void cuda_context_gone(struct cuda_replay *replay, CUcontext context);
+void cuda_context_destroyed(struct cuda_replay *replay, CUcontext context);
 /* Destroys those that the trace left. */
 void cuda_contexts_finish(struct cuda_replay *replay);
 
@@ -232,9 +232,9 @@ struct cuda_arrays {
 };
 
 /* An object of that type was made by the record, or is gone. */
-int cuda_array_made(struct cuda_args *args, uint64_t id, CUarray raw);
-void cuda_array_gone(struct cuda_replay *replay, uint64_t id);
-void cuda_mipmap_gone(struct cuda_replay *replay, uint64_t id);
+int cuda_array_created(struct cuda_args *args, uint64_t id, CUarray raw);
+void cuda_array_destroyed(struct cuda_replay *replay, uint64_t id);
+void cuda_mipmap_destroyed(struct cuda_replay *replay, uint64_t id);
 /* All arrays of a context that is gone. */
 void cuda_arrays_forget(struct cuda_replay *replay, CUcontext context);
 void cuda_arrays_finish(struct cuda_replay *replay);

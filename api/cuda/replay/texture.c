@@ -100,7 +100,7 @@ static int keep_object(struct cuda_args *args, uint32_t slot, enum cuda_object o
     if (!value)
         return tsm_fail(TSM_E_MEMORY, "no memory for objects");
     *value = recorded;
-    cuda_arg_made(args, slot, object, (void *)(uintptr_t)actual);
+    cuda_arg_created(args, slot, object, (void *)(uintptr_t)actual);
     return object_made(args, object, recorded, actual);
 }
 
@@ -113,7 +113,7 @@ static void drop_object(struct cuda_args *args, uint32_t slot, enum cuda_object 
 
     if (handle)
         *handle = 0;
-    cuda_arg_gone(args, slot, object);
+    cuda_arg_destroyed(args, slot, object);
 }
 
 /* ---- descriptors -------------------------------------------------------------------------- */

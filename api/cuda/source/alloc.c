@@ -162,7 +162,7 @@ void cuda_after_free_all(struct tsm_call *call, bool ok, CUdeviceptr start, uint
     tsm_lock_give(&t->lock);
 }
 
-void cuda_allocations_gone(const struct cuda_context *context)
+void cuda_allocations_destroyed(const struct cuda_context *context)
 {
     struct table *t = current();
 

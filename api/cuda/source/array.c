@@ -105,7 +105,7 @@ static void drop(const struct tsm_call *call, CUarray raw, void *whole)
     }
 }
 
-void cuda_arrays_gone(const struct cuda_context *context)
+void cuda_arrays_destroyed(const struct cuda_context *context)
 {
     struct slot *list = atomic_load(&table);
 
@@ -114,13 +114,13 @@ void cuda_arrays_gone(const struct cuda_context *context)
             atomic_store(&list[i].raw, NULL);
 }
 
-void cuda_after_array_gone(struct tsm_call *call, bool ok, CUarray array)
+void cuda_after_array_destroyed(struct tsm_call *call, bool ok, CUarray array)
 {
     if (ok && array)
         drop(call, array, array);
 }
 
-void cuda_after_mipmap_gone(struct tsm_call *call, bool ok, CUmipmappedArray mipmap)
+void cuda_after_mipmap_destroyed(struct tsm_call *call, bool ok, CUmipmappedArray mipmap)
 {
     if (ok && mipmap)
         drop(call, NULL, mipmap);

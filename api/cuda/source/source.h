@@ -91,8 +91,8 @@ uint64_t cuda_stream_leaves(CUstream stream);
 /* ---- stream capture (api/cuda/source/graph/capture.c) ---- */
 
 /* A stream, or all of a context, is gone, and captures that began there with it. */
-void cuda_capture_stream_gone(CUstream stream);
-void cuda_capture_context_gone(const struct cuda_context *context);
+void cuda_capture_stream_destroyed(CUstream stream);
+void cuda_capture_context_destroyed(const struct cuda_context *context);
 /* ... and have threads ended while a stream of theirs was captured? Then those captures are over.
  */
 void cuda_captures_check(void);
@@ -133,8 +133,8 @@ bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size,
                                          const struct cuda_context *context));
 
 /* A context is gone, and what was made in it. */
-void cuda_allocations_gone(const struct cuda_context *context);
-void cuda_arrays_gone(const struct cuda_context *context);
+void cuda_allocations_destroyed(const struct cuda_context *context);
+void cuda_arrays_destroyed(const struct cuda_context *context);
 
 /* Live allocations, one after another: at [0, count). False: not there any more. */
 uint32_t cuda_allocation_count(void);

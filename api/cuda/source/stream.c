@@ -175,20 +175,20 @@ struct cuda_context *cuda_context_current(void)
     return context_of(context);
 }
 
-uint32_t cuda_context_made(CUcontext raw)
+uint32_t cuda_context_created(CUcontext raw)
 {
     struct cuda_context *context = context_of(raw);
 
     return context ? tsm_stream_number(context->legacy) : SBT_STREAM_NONE;
 }
 
-uint32_t cuda_primary_made(CUcontext raw, CUdevice device)
+uint32_t cuda_primary_created(CUcontext raw, CUdevice device)
 {
     struct cuda_context *context = context_of(raw);
 
     if (context)
         context->device = device;
-    return cuda_context_made(raw);
+    return cuda_context_created(raw);
 }
 
 void cuda_context_synchronised(CUcontext raw)
@@ -232,9 +232,9 @@ static void gone(struct cuda_context *context)
     void *there = context;
 
     __atomic_store_n(&context->is_gone, true, __ATOMIC_RELEASE);
-    cuda_capture_context_gone(context);
-    cuda_allocations_gone(context);
-    cuda_arrays_gone(context);
+    cuda_capture_context_destroyed(context);
+    cuda_allocations_destroyed(context);
+    cuda_arrays_destroyed(context);
     tsm_lock_take(&context->lock);
     while (context->streams) {
         struct context_stream *entry = context->streams;
@@ -249,7 +249,7 @@ static void gone(struct cuda_context *context)
                                     __ATOMIC_ACQUIRE);
 }
 
-void cuda_after_context_gone(struct tsm_call *call, bool ok, uint64_t id)
+void cuda_after_context_destroyed(struct tsm_call *call, bool ok, uint64_t id)
 {
     struct cuda_context *context = ok ? atomic_load(&contexts) : NULL;
 
@@ -258,7 +258,7 @@ void cuda_after_context_gone(struct tsm_call *call, bool ok, uint64_t id)
             gone(context);
 }
 
-void cuda_after_primary_gone(struct tsm_call *call, bool ok, CUdevice device)
+void cuda_after_primary_destroyed(struct tsm_call *call, bool ok, CUdevice device)
 {
     struct cuda_context *context = ok ? atomic_load(&contexts) : NULL;
 
@@ -273,10 +273,10 @@ void cuda_after_primary_released(struct tsm_call *call, bool ok, CUdevice device
     int active = 1;
 
     if (ok && real.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && !active)
-        cuda_after_primary_gone(call, true, device);
+        cuda_after_primary_destroyed(call, true, device);
 }
 
-void cuda_after_stream_gone(struct tsm_call *call, bool ok, CUstream raw, uint64_t id)
+void cuda_after_stream_destroyed(struct tsm_call *call, bool ok, CUstream raw, uint64_t id)
 {
     const struct tsm_handle *handle =
         ok && raw ? tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_STREAM, CUDA_SLOT(raw)) : NULL;
@@ -284,7 +284,7 @@ void cuda_after_stream_gone(struct tsm_call *call, bool ok, CUstream raw, uint64
 
     if (!ok)
         return;
-    cuda_capture_stream_gone(raw);
+    cuda_capture_stream_destroyed(raw);
     if (!entry)
         return;
     tsm_lock_take(&entry->context->lock);
@@ -394,7 +394,7 @@ struct tsm_stream *cuda_stream_ptsz(CUstream stream)
     return stream ? cuda_stream(stream) : per_thread_stream();
 }
 
-uint32_t cuda_stream_made(CUstream stream, unsigned int flags)
+uint32_t cuda_stream_created(CUstream stream, unsigned int flags)
 {
     struct tsm_handle *handle = handle_of(CUDA_OBJECT_STREAM, stream);
 

@@ -179,7 +179,7 @@ static int learn_memory(const struct issue *i)
         last->object = (uint32_t)drm_member_get(i->recorded, &drm_structs[row->out - 1], "handle");
     if (!row->maps_size.size)
         return 0;
-    return drm_memory_made(
+    return drm_memory_created(
         i->r,
         (struct drm_mapping){.address = load(i->recorded, row->maps_address),
                              .size = load(i->recorded, row->maps_size),
@@ -285,7 +285,8 @@ static int issue_until_told(const struct issue *i, uint32_t request)
     if (!i->row->tells.size || !i->argument || size > sizeof(first))
         return issue(i, request);
     memcpy(first, i->argument, size);
-    while ((result = issue(i, request)) >= 0 && !drm_has_told(i->row, i->argument, i->recorded)) {
+    while ((result = issue(i, request)) >= 0 &&
+           !drm_reports_same(i->row, i->argument, i->recorded)) {
         memcpy(i->argument, first, size);
         usleep(100);
     }

@@ -230,7 +230,7 @@ void drm_memory_forget_object(struct drm_replay *r, uint32_t file, uint32_t obje
     }
 }
 
-int drm_memory_made(struct drm_replay *r, struct drm_mapping wanted)
+int drm_memory_created(struct drm_replay *r, struct drm_mapping wanted)
 {
     return keep(r, &wanted, 0, true);
 }

@@ -142,7 +142,8 @@ int drm_wait_descriptor(struct drm_replay *r, const struct sbt_record *record);
 bool drm_is_to_be_tried_again(const struct drm_ioctl *row);
 /* Does the call tell here what it told the program? `recorded`: what came out then; NULL: nothing.
  */
-bool drm_has_told(const struct drm_ioctl *row, const uint8_t *argument, const uint8_t *recorded);
+bool drm_reports_same(const struct drm_ioctl *row, const uint8_t *argument,
+                      const uint8_t *recorded);
 
 /* ---- virtio-gpu (virgl.c) ------------------------------------------------------- */
 
@@ -172,7 +173,7 @@ int drm_memory_map(struct drm_replay *r, const struct sbt_record *record);
 /* Memory for what was the program's own; *actual: where `recorded` is here. */
 int drm_memory_user(struct drm_replay *r, struct drm_mapping wanted, uint64_t *actual);
 /* An ioctl has mapped an object: `wanted` has the recorded place and the memory here. */
-int drm_memory_made(struct drm_replay *r, struct drm_mapping wanted);
+int drm_memory_created(struct drm_replay *r, struct drm_mapping wanted);
 int drm_memory_unmap(struct drm_replay *r, const struct sbt_record *record);
 int drm_memory_written(struct drm_replay *r, const struct sbt_record *record,
                        const struct sbt_schema *schema);

@@ -111,7 +111,7 @@ static bool has_reached(const struct points *here, const struct points *then)
     return true;
 }
 
-bool drm_has_told(const struct drm_ioctl *row, const uint8_t *argument, const uint8_t *recorded)
+bool drm_reports_same(const struct drm_ioctl *row, const uint8_t *argument, const uint8_t *recorded)
 {
     size_t size = row->out ? drm_structs[row->out - 1].size : 0;
 

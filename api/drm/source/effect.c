@@ -58,7 +58,7 @@ static void note_files(const struct drm_run *r, const struct drm_struct *type)
         memcpy(&fd, at, sizeof(fd));
         if (is_given(r, m, fd) && drm_file_known(fd).node == DRM_NODE_NONE &&
             node_given(r, drm_text + drm_objects[m->type]))
-            drm_file_made(fd, node_given(r, drm_text + drm_objects[m->type]));
+            drm_file_created(fd, node_given(r, drm_text + drm_objects[m->type]));
     }
 }
 
@@ -110,7 +110,7 @@ static void note_memory(const struct drm_run *r)
 
 static void note_returned(const struct drm_run *r)
 {
-    drm_file_made((int)r->result, (enum drm_node)r->row->returns);
+    drm_file_created((int)r->result, (enum drm_node)r->row->returns);
     if (r->file.node == DRM_NODE_UDMABUF)
         drm_view((int)r->result);
 }
@@ -128,7 +128,7 @@ static void note_fence(const struct drm_run *r)
     const struct drm_struct *type = &drm_structs[r->row->into - 1];
 
     if (r->size >= type->size && drm_fences_of(r->row, r->argument) & DRM_FENCE_OUT)
-        drm_file_made((int)(drm_member_get(r->argument, type, "rsvd2") >> 32), DRM_NODE_SYNC_FILE);
+        drm_file_created((int)(drm_member_get(r->argument, type, "rsvd2") >> 32), DRM_NODE_SYNC_FILE);
 }
 
 void drm_run_effects(const struct drm_run *r)

@@ -439,7 +439,7 @@ void drm_file_received(int fd)
         look(fd, DRM_HOW_RECEIVED, NULL);
 }
 
-void drm_file_made(int fd, enum drm_node node)
+void drm_file_created(int fd, enum drm_node node)
 {
     struct facts facts = {.node = node};
     int saved_errno = errno;
@@ -448,7 +448,7 @@ void drm_file_made(int fd, enum drm_node node)
     if (fd >= 0)
         introduce(fd, &facts, DRM_HOW_MADE);
     if (fd >= 0 && node == DRM_NODE_SYNC_FILE)
-        drm_notice_sync_file_made();
+        drm_notice_sync_file_created();
     errno = saved_errno;
 }
 

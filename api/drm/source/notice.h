@@ -42,7 +42,7 @@ void drm_notice_mapped(const struct drm_taken *taken, const void *address, size_
 void drm_notice_message(const struct msghdr *message);
 
 /* A sync file has been made (poll.c). */
-void drm_notice_sync_file_made(void);
+void drm_notice_sync_file_created(void);
 
 /* What poll() and its relatives found, by what they returned (poll.c). */
 void drm_notice_polled(const struct pollfd *list, uint64_t count, int result);

@@ -131,7 +131,7 @@ static bool is_ring(int fd)
            memcmp(path, name, sizeof(name) - 1) == 0;
 }
 
-void drm_notice_sync_file_made(void)
+void drm_notice_sync_file_created(void)
 {
     uint32_t count = atomic_fetch_add(&sync_file_count, 1) + 1;
     bool found = false;

@@ -71,7 +71,7 @@ struct drm_file drm_file_known(int fd);
 /* The descriptor was opened, at `path`; received from elsewhere; made by an ioctl as a `node`. */
 void drm_file_opened(int fd, const char *path);
 void drm_file_received(int fd);
-void drm_file_made(int fd, enum drm_node node);
+void drm_file_created(int fd, enum drm_node node);
 
 /* `to` is another descriptor of `from` from now on; of what `to` was before nothing is known. */
 void drm_file_duplicated(int from, int to);

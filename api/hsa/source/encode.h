@@ -28,7 +28,7 @@ static inline uint64_t hsa_id_new(enum hsa_object object, uint64_t raw)
 
 /* Id of an object that a call is about to destroy: the runtime may give its value out again before
  * the call returns. */
-static inline uint64_t hsa_id_gone(enum hsa_object object, uint64_t raw)
+static inline uint64_t hsa_id_destroyed(enum hsa_object object, uint64_t raw)
 {
     uint64_t id = hsa_id(object, raw);
 

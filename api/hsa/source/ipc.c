@@ -99,7 +99,7 @@ void hsa_after_attached(struct tsm_call *call, bool ok, size_t len, void **mappe
         tsm_call_blob(call, NULL, 0);
         return;
     }
-    hsa_memory_made(HSA_OBJECT_POOL, pool.handle, *mapped_ptr, len);
+    hsa_memory_created(HSA_OBJECT_POOL, pool.handle, *mapped_ptr, len);
     if (hsa_memory_kind_of(HSA_SLOT(*mapped_ptr)) == HSA_MEMORY_DEVICE) {
         append_content(call, *mapped_ptr, len);
         tsm_session_unmodelled("writes of another process into its memory, which this one attached",

@@ -112,7 +112,7 @@ static void lock_range(uint64_t start, uint64_t size)
         for (uint32_t i = 0; i < locks.count; i++)
             if (!locks.all[i].is_inside && locks.all[i].start >= whole.start &&
                 locks.all[i].end <= whole.end)
-                hsa_memory_gone(locks.all[i].start);
+                hsa_memory_destroyed(locks.all[i].start);
         hsa_memory_add_hosts(whole.start, whole.end - whole.start);
         tsm_hostmem_publish();
     }
@@ -147,7 +147,7 @@ void hsa_then_unlock(void *host_ptr)
                    part.end == whole.end;
         if (!is_whole) {
             tsm_hostmem_publish();
-            hsa_memory_gone(whole.start);
+            hsa_memory_destroyed(whole.start);
         }
         for (uint64_t from = whole.start; !is_whole && next_part(&whole, from, &part);
              from = part.end)

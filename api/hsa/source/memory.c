@@ -113,7 +113,7 @@ static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
 
 /* ---- */
 
-void hsa_memory_gone(uint64_t address)
+void hsa_memory_destroyed(uint64_t address)
 {
     struct allocation gone = {0};
     uint32_t at;
@@ -290,7 +290,7 @@ void hsa_memory_forked(void)
 /* ---- calls -------------------------------------------------------------------------------------
  */
 
-void hsa_memory_made(enum hsa_object object, uint64_t pool, const void *memory, size_t size)
+void hsa_memory_created(enum hsa_object object, uint64_t pool, const void *memory, size_t size)
 {
     const struct tsm_handle *handle = hsa_find(object, pool);
     uintptr_t facts = handle ? (uintptr_t)handle->user : 0;
@@ -373,14 +373,14 @@ void hsa_after_allow(struct tsm_call *call, bool ok, uint32_t count, const hsa_a
 void hsa_after_region(struct tsm_call *call, bool ok, hsa_region_t region, size_t size, void **ptr)
 {
     if (ok)
-        hsa_memory_made(HSA_OBJECT_REGION, region.handle, *ptr, size);
+        hsa_memory_created(HSA_OBJECT_REGION, region.handle, *ptr, size);
 }
 
 void hsa_after_pool(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t memory_pool, size_t size,
                     void **ptr)
 {
     if (ok)
-        hsa_memory_made(HSA_OBJECT_POOL, memory_pool.handle, *ptr, size);
+        hsa_memory_created(HSA_OBJECT_POOL, memory_pool.handle, *ptr, size);
 }
 
 /* ---- and going ---------------------------------------------------------------------------------
@@ -405,7 +405,7 @@ WRAPPED hsa_status_t frees(uint32_t type, hsa_status_t (*real)(void *ptr), void 
     hsa_look_around();
     if (!tsm_call_begin(&call, type))
         return real(ptr);
-    hsa_memory_gone(HSA_SLOT(ptr));
+    hsa_memory_destroyed(HSA_SLOT(ptr));
     if (!notifies)
         status = real(ptr);
     tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);

@@ -648,7 +648,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
     bool begun;
 
     if (!state) {
-        hsa_soft_gone(queue);
+        hsa_soft_queue_destroyed(queue);
         return hsa_runtime.hsa_queue_destroy(queue);
     }
     hsa_look_around();
@@ -656,7 +656,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
     doorbell = queue->doorbell_signal;
     tsm_handle_remove(SBT_API_HSA, HSA_OBJECT_DOORBELL, doorbell.handle);
     if (begun) {
-        tsm_call_slot(&call, hsa_id_gone(HSA_OBJECT_QUEUE, HSA_SLOT(queue)));
+        tsm_call_slot(&call, hsa_id_destroyed(HSA_OBJECT_QUEUE, HSA_SLOT(queue)));
         tsm_call_slot(&call, tsm_stream_number(state->stream));
         tsm_call_slot(&call, in_flight(state->stream));
     }
@@ -674,7 +674,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
         tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
         tsm_call_commit(&call);
     }
-    hsa_memory_queue_gone(state->stream);
+    hsa_memory_queue_destroyed(state->stream);
     return status;
 }
 

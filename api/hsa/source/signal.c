@@ -483,7 +483,7 @@ hsa_status_t hook_hsa_signal_destroy(hsa_signal_t signal)
         return hsa_runtime.hsa_signal_destroy(signal);
     hsa_count_forget(signal);
     hsa_pointers_forget(signal);
-    id = hsa_id_gone(HSA_OBJECT_SIGNAL, signal.handle);
+    id = hsa_id_destroyed(HSA_OBJECT_SIGNAL, signal.handle);
     status = hsa_runtime.hsa_signal_destroy(signal);
     tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
     tsm_call_slot(&call, id);

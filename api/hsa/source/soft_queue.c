@@ -98,7 +98,7 @@ void hsa_soft_ring(hsa_signal_t signal)
     tsm_lock_give(&soft->lock);
 }
 
-void hsa_soft_gone(const hsa_queue_t *queue)
+void hsa_soft_queue_destroyed(const hsa_queue_t *queue)
 {
     const struct tsm_handle *handle;
     struct soft_queue *soft;

@@ -69,9 +69,9 @@ bool hsa_memory_in_one(uint64_t start, uint64_t size);
 void hsa_memory_add_hosts(uint64_t start, uint64_t size);
 void hsa_locks_forked(void);
 /* Memory of that pool or region is there. */
-void hsa_memory_made(enum hsa_object object, uint64_t pool, const void *memory, size_t size);
+void hsa_memory_created(enum hsa_object object, uint64_t pool, const void *memory, size_t size);
 /* It goes now. */
-void hsa_memory_gone(uint64_t address);
+void hsa_memory_destroyed(uint64_t address);
 /* `size` bytes of a kernel's arguments: memory for arguments is not looked at before each command,
  * because the arguments themselves are recorded, unless something in it is pointed to. True: there
  * is memory now that was never looked at. */
@@ -94,7 +94,7 @@ void hsa_memory_results(void);
 void hsa_memory_landed(const struct tsm_stream *stream, uint64_t position, bool in_order,
                        bool is_late);
 /* The queue has been destroyed, with the kernels that were on it. Outside of a call. */
-void hsa_memory_queue_gone(const struct tsm_stream *stream);
+void hsa_memory_queue_destroyed(const struct tsm_stream *stream);
 /* Kernels that are not known to be complete never will be. If they have changed memory of the host,
  * the trace says so. Does not call the runtime. */
 void hsa_memory_ending(void);
@@ -285,7 +285,7 @@ void hsa_intercept_forked(void);
  * there. */
 void hsa_soft_ring(hsa_signal_t signal);
 /* The queue goes. */
-void hsa_soft_gone(const hsa_queue_t *queue);
+void hsa_soft_queue_destroyed(const hsa_queue_t *queue);
 /* Everything rung for is known to be complete. */
 bool hsa_queues_idle(void);
 void hsa_queues_forked(void);

@@ -313,7 +313,7 @@ void hsa_memory_landed(const struct tsm_stream *stream, uint64_t position, bool 
     tsm_lock_give(&lock);
 }
 
-void hsa_memory_queue_gone(const struct tsm_stream *stream)
+void hsa_memory_queue_destroyed(const struct tsm_stream *stream)
 {
     tsm_lock_take(&lock);
     for (uint32_t i = 0; i < use_count; i++)

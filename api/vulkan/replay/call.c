@@ -218,9 +218,9 @@ static bool note_made(void *user, uint32_t type, uint64_t id, uint64_t raw)
     return true;
 }
 
-int vkr_call_made(struct vkr_call *c)
+int vkr_call_created(struct vkr_call *c)
 {
-    if (!vk_each_made(c->command, &c->source, c->args, note_made))
+    if (!vk_each_created(c->command, &c->source, c->args, note_made))
         return tsm_fail(TSM_E_FORMAT, "the objects that it made are malformed");
     return 0;
 }
@@ -244,7 +244,7 @@ static void remove_listed(struct vkr_call *c, const struct vk_member *m, uint32_
 }
 
 /* What is recorded of a destroying command: its object, or a list of objects. */
-void vkr_call_gone(struct vkr_call *c)
+void vkr_call_destroyed(struct vkr_call *c)
 {
     const struct vk_member *members = &vk_arguments[c->command->first];
 
@@ -308,9 +308,9 @@ int vkr_call_driver(struct vkr_call *c)
                      o->device ? &o->device->dispatch : NULL, c->place, c->args);
     error = check_result(c, result);
     if (!error && c->command->kind == SBT_KIND_CREATE)
-        error = vkr_call_made(c);
+        error = vkr_call_created(c);
     if (!error && c->command->kind == SBT_KIND_DESTROY)
-        vkr_call_gone(c);
+        vkr_call_destroyed(c);
     return error ? error : vkr_state_tracker_note(c);
 }
 

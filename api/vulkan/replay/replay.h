@@ -558,8 +558,8 @@ void vkr_call_finish(struct vkr_call *c);
 /* Call the driver with c->args, keep what it made, forget what it destroyed. */
 int vkr_call_driver(struct vkr_call *c);
 /* Only the last two. */
-int vkr_call_made(struct vkr_call *c);
-void vkr_call_gone(struct vkr_call *c);
+int vkr_call_created(struct vkr_call *c);
+void vkr_call_destroyed(struct vkr_call *c);
 /* The instance or device that c's first argument belongs to. */
 const struct vk_device_functions *vkr_call_device(const struct vkr_call *c);
 /* Memory that lives as long as the call. NULL: none. */

@@ -52,7 +52,7 @@ int vkr_create_surface(struct vkr_call *c)
 
 int vkr_destroy_surface(struct vkr_call *c)
 {
-    vkr_call_gone(c);
+    vkr_call_destroyed(c);
     return 0;
 }
 
@@ -119,7 +119,7 @@ void vkr_swapchain_drop(struct vkr *r, struct vkr_object *o)
 
 int vkr_destroy_swapchain(struct vkr_call *c)
 {
-    vkr_call_gone(c);
+    vkr_call_destroyed(c);
     return 0;
 }
 

@@ -328,13 +328,13 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
     if (!device)
         return;
     state = vk_state_of(device);
-    vk_time_device_gone(state);
+    vk_time_device_destroyed(state);
     recorded = !vk_layer_is_passive() && tsm_call_begin(&call, TYPE_vkDestroyDevice);
     if (recorded)
         vk_record(&call, VK_COMMAND_vkDestroyDevice, &args, true);
-    vk_pending_device_gone(state);
-    vk_present_device_gone(state);
-    vk_memory_device_gone(state);
+    vk_pending_device_destroyed(state);
+    vk_present_device_destroyed(state);
+    vk_memory_device_destroyed(state);
     vk_completion_device_destroyed(state);
     vk_device_remove(&state->dispatch);
     state->below.vkDestroyDevice(device, pAllocator);

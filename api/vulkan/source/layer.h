@@ -92,7 +92,7 @@ void vk_direct_patch_device(struct vk_device_state *device);
 /* Put functions of ours in front of those that map memory, send work or wait for it. They do their
  * part whether or not the call is recorded. */
 void vk_memory_patch(struct vk_device_state *device);
-void vk_memory_device_gone(const struct vk_device_state *device);
+void vk_memory_device_destroyed(const struct vk_device_state *device);
 /* In the child of a fork: what the parent has mapped is not ours. */
 void vk_memory_forget(void);
 
@@ -188,14 +188,14 @@ bool vk_pending_wait(uint64_t until_ns);
  * look. */
 bool vk_pending_look(VkQueue queue, struct tsm_stream *stream, uint64_t position);
 /* A device is destroyed when nothing of it is under way. */
-void vk_pending_device_gone(const struct vk_device_state *device);
+void vk_pending_device_destroyed(const struct vk_device_state *device);
 /* In the child of a fork. */
 void vk_pending_forget(void);
 
 /* ---- presented images: present.c ---- */
 
 void vk_present_patch(struct vk_device_state *device);
-void vk_present_device_gone(const struct vk_device_state *device);
+void vk_present_device_destroyed(const struct vk_device_state *device);
 /* In the child of a fork. */
 void vk_present_forget(void);
 

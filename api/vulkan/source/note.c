@@ -58,7 +58,7 @@ static uintptr_t noted(uint32_t type, uint64_t raw)
     return handle ? (uintptr_t)handle->user : 0;
 }
 
-void vk_command_buffers_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_command_buffers_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkAllocateCommandBuffers *a = args;
     uintptr_t bits =
@@ -86,7 +86,7 @@ void vk_command_buffers_made(struct tsm_call *call, const void *args, int64_t re
         }                                                                                          \
     } while (0)
 
-void vk_render_pass_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_render_pass_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkCreateRenderPass *a = args;
     uintptr_t bits = 0;
@@ -97,7 +97,7 @@ void vk_render_pass_made(struct tsm_call *call, const void *args, int64_t result
     note(VK_OBJECT_VkRenderPass, VK_RAW(*a->pRenderPass), bits);
 }
 
-void vk_render_pass2_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_render_pass2_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkCreateRenderPass2 *a = args;
     uintptr_t bits = 0;
@@ -146,7 +146,7 @@ static uintptr_t immutable_bits(const VkDescriptorSetLayoutCreateInfo *info)
     return bits;
 }
 
-void vk_set_layout_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_set_layout_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkCreateDescriptorSetLayout *a = args;
 
@@ -155,7 +155,7 @@ void vk_set_layout_made(struct tsm_call *call, const void *args, int64_t result)
              immutable_bits(a->pCreateInfo));
 }
 
-void vk_pipeline_layout_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_pipeline_layout_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkCreatePipelineLayout *a = args;
     uintptr_t bits = 0, one;
@@ -168,7 +168,7 @@ void vk_pipeline_layout_made(struct tsm_call *call, const void *args, int64_t re
         note(VK_OBJECT_VkPipelineLayout, VK_RAW(*a->pPipelineLayout), bits);
 }
 
-void vk_sets_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_sets_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkAllocateDescriptorSets *a = args;
 

@@ -136,7 +136,7 @@ static VKAPI_ATTR void VKAPI_CALL destroy(VkDevice device, VkSwapchainKHR handle
     d->below.vkDestroySwapchainKHR(device, handle, allocator);
 }
 
-void vk_present_device_gone(const struct vk_device_state *device)
+void vk_present_device_destroyed(const struct vk_device_state *device)
 {
     remove_chains(device, VK_NULL_HANDLE);
 }

@@ -66,7 +66,7 @@ static inline uint64_t vk_slot_f64(double value)
 }
 
 /* Has an error left some of the handles? The others are VK_NULL_HANDLE. */
-static inline bool vk_any_made(const void *handles, uint32_t count)
+static inline bool vk_any_created(const void *handles, uint32_t count)
 {
     const uint64_t *raw = handles;
 

@@ -22,7 +22,7 @@ struct template
 
 static struct tsm_arena arena;
 
-void vk_template_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_template_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkCreateDescriptorUpdateTemplate *a = args;
     const VkDescriptorUpdateTemplateCreateInfo *info = a->pCreateInfo;

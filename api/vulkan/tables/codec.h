@@ -110,7 +110,7 @@ bool vk_decode_args(struct vk_decoder *d, const struct vk_command *command,
 /* The handles that a call made, after it was called again with decoded arguments: `made` for each
  * of them, with the recorded id, 0 where the record has none. False: the record is malformed, or `made` said
  * so of one. */
-bool vk_each_made(const struct vk_command *command, const struct vk_record_source *source,
+bool vk_each_created(const struct vk_command *command, const struct vk_record_source *source,
                   const void *args,
                   bool (*made)(void *user, uint32_t object_type, uint64_t id, uint64_t raw));
 

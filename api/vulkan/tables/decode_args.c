@@ -207,9 +207,9 @@ static bool made_by(const struct vk_command *command, const struct vk_record_sou
     return !raw || made(source->user, m->type, source->record->slots[slot], *raw);
 }
 
-bool vk_each_made(const struct vk_command *command, const struct vk_record_source *source,
-                  const void *args,
-                  bool (*made)(void *user, uint32_t object_type, uint64_t id, uint64_t raw))
+bool vk_each_created(const struct vk_command *command, const struct vk_record_source *source,
+                     const void *args,
+                     bool (*made)(void *user, uint32_t object_type, uint64_t id, uint64_t raw))
 {
     const struct vk_member *members = &vk_arguments[command->first];
 

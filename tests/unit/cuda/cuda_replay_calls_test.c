@@ -97,12 +97,13 @@ void *cuda_arg_readback(struct cuda_args *args, size_t size)
     return NULL;
 }
 
-void cuda_arg_made(struct cuda_args *args, uint32_t slot, enum cuda_object object, const void *raw)
+void cuda_arg_created(struct cuda_args *args, uint32_t slot, enum cuda_object object,
+                      const void *raw)
 {
     made = (uint64_t)(size_t)raw;
 }
 
-void cuda_arg_gone(struct cuda_args *args, uint32_t slot, enum cuda_object object)
+void cuda_arg_destroyed(struct cuda_args *args, uint32_t slot, enum cuda_object object)
 {
     gone = slot + 1;
 }

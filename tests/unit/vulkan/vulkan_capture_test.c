@@ -255,7 +255,7 @@ static void check_create(const struct vk_command *command)
     CHECK_EQ_INT(record->flags, second ? SBT_RECORD_FAILED : 0);
     if (!second) {
         *a.pBuffer = (VkBuffer)0x77;
-        CHECK(vk_each_made(command, from_record(), &a, note_made));
+        CHECK(vk_each_created(command, from_record(), &a, note_made));
         CHECK_EQ_INT(made_id, 1);
         CHECK_EQ_INT(made_raw, 0x77);
     } else {
@@ -272,7 +272,7 @@ static void check_allocate(const struct vk_command *command)
     decode(command, &a);
     CHECK(a.pCommandBuffers && !a.pCommandBuffers[0]);
     made_id = 0;
-    CHECK(vk_each_made(command, from_record(), &a, note_made));
+    CHECK(vk_each_created(command, from_record(), &a, note_made));
     CHECK_EQ_INT(made_id, second ? 3 : 0x12); /* ids are never used again */
     second = true;
 }

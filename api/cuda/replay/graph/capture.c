@@ -75,7 +75,7 @@ int replay_cuStreamEndCapture(struct cuda_replay *replay, const struct sbt_recor
         return 0;
     }
     if (result == CUDA_SUCCESS)
-        cuda_arg_made(&args, SLOT_cuStreamEndCapture_phGraph, CUDA_OBJECT_GRAPH, graph);
+        cuda_arg_created(&args, SLOT_cuStreamEndCapture_phGraph, CUDA_OBJECT_GRAPH, graph);
     return cuda_args_end(&args, result);
 }
 
@@ -94,7 +94,7 @@ int replay_cuStreamGetCaptureInfo_v2(struct cuda_replay *replay, const struct sb
         return args.error;
     result = args.driver->cuStreamGetCaptureInfo_v2(stream, &status, NULL, &graph, NULL, NULL);
     if (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        cuda_arg_made(&args, SLOT_cuStreamGetCaptureInfo_v2_graph, CUDA_OBJECT_GRAPH, graph);
+        cuda_arg_created(&args, SLOT_cuStreamGetCaptureInfo_v2_graph, CUDA_OBJECT_GRAPH, graph);
     return cuda_args_end(&args, result);
 }
 

@@ -313,7 +313,7 @@ int replay_cuGraphInstantiateWithFlags(struct cuda_replay *replay, const struct 
         return args.error;
     cuda_args_end(&args, instantiate(args.driver, &exec, graph, flags));
     if (!args.error)
-        cuda_arg_made(&args, AT(phGraphExec), CUDA_OBJECT_EXEC, exec);
+        cuda_arg_created(&args, AT(phGraphExec), CUDA_OBJECT_EXEC, exec);
     if (!args.error)
         args.error = take_parts(&args, cuda_arg(&args, AT(phGraphExec)), graph);
     return args.error;
@@ -395,6 +395,6 @@ int replay_cuGraphExecDestroy(struct cuda_replay *replay, const struct sbt_recor
         return args.error;
     cuda_args_end(&args, args.driver->cuGraphExecDestroy(exec));
     forget(replay, cuda_arg(&args, SLOT_cuGraphExecDestroy_hGraphExec));
-    cuda_arg_gone(&args, SLOT_cuGraphExecDestroy_hGraphExec, CUDA_OBJECT_EXEC);
+    cuda_arg_destroyed(&args, SLOT_cuGraphExecDestroy_hGraphExec, CUDA_OBJECT_EXEC);
     return args.error;
 }

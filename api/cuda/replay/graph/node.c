@@ -305,7 +305,7 @@ int replay_cuGraphAddNode(struct cuda_replay *replay, const struct sbt_record *r
     if (!args.error)
         cuda_args_end(&args, add(&args, &made, graph, after, count, &node->params));
     if (!args.error)
-        cuda_arg_made(&args, SLOT_cuGraphAddNode_phGraphNode, CUDA_OBJECT_NODE, made);
+        cuda_arg_created(&args, SLOT_cuGraphAddNode_phGraphNode, CUDA_OBJECT_NODE, made);
     if (!args.error && node->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         args.error = name_bodies(&args, &node->params.conditional);
     free(after);

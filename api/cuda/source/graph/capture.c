@@ -127,7 +127,7 @@ static void ended(CUstream stream)
     tsm_lock_give(&captures.lock);
 }
 
-void cuda_capture_stream_gone(CUstream stream)
+void cuda_capture_stream_destroyed(CUstream stream)
 {
     if (!cuda_capture_runs())
         return;
@@ -138,7 +138,7 @@ void cuda_capture_stream_gone(CUstream stream)
     tsm_lock_give(&captures.lock);
 }
 
-void cuda_capture_context_gone(const struct cuda_context *context)
+void cuda_capture_context_destroyed(const struct cuda_context *context)
 {
     if (!cuda_capture_runs())
         return;
@@ -210,19 +210,19 @@ static bool is_active(const CUstreamCaptureStatus *status)
     return status && *status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-void cuda_after_capture_told(struct tsm_call *call, bool ok, const CUstreamCaptureStatus *status,
-                             const CUgraph *graph)
+void cuda_after_capture_queried(struct tsm_call *call, bool ok, const CUstreamCaptureStatus *status,
+                                const CUgraph *graph)
 {
     bool told = ok && is_active(status) && graph;
 
     tsm_call_slot(call, told ? cuda_id_shared(CUDA_OBJECT_GRAPH, CUDA_SLOT(*graph), NULL) : 0);
 }
 
-void cuda_capture_told(const CUstreamCaptureStatus *status, const CUgraph *graph,
-                       const CUgraphNode **nodes, const size_t *count)
+void cuda_capture_queried(const CUstreamCaptureStatus *status, const CUgraph *graph,
+                          const CUgraphNode **nodes, const size_t *count)
 {
     if (is_active(status) && graph && nodes && count)
-        cuda_nodes_told(*graph, NULL, *nodes, *count);
+        cuda_nodes_queried(*graph, NULL, *nodes, *count);
 }
 
 /* ---- memory in a stream's order ----------------------------------------------------------- */

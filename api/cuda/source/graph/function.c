@@ -156,7 +156,7 @@ CUgraphNodeParams *cuda_any_node(CUgraphNodeParams *params, CUgraphNodeParams *o
     return ours;
 }
 
-void cuda_after_host_node_told(struct tsm_call *call, bool ok, CUDA_HOST_NODE_PARAMS *params)
+void cuda_after_host_node_queried(struct tsm_call *call, bool ok, CUDA_HOST_NODE_PARAMS *params)
 {
     const struct cuda_graph_function *f;
 

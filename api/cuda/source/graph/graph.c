@@ -82,9 +82,9 @@ static bool copies_for_program(CUgraphNode node)
             cuda_copy_is_host(&real, copy.dstMemoryType, copy.dstDevice));
 }
 
-void cuda_after_node_made(struct tsm_call *call, bool ok, const CUgraphNode *node, CUgraph graph,
-                          const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
-                          size_t count)
+void cuda_after_node_created(struct tsm_call *call, bool ok, const CUgraphNode *node, CUgraph graph,
+                             const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
+                             size_t count)
 {
     if (ok)
         set_graph(*node, graph);
@@ -164,7 +164,7 @@ static bool is_known(CUgraphNode node)
     return !node || tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_NODE, CUDA_SLOT(node));
 }
 
-void cuda_nodes_told(CUgraph graph, CUgraphNode of, const CUgraphNode *nodes, size_t count)
+void cuda_nodes_queried(CUgraph graph, CUgraphNode of, const CUgraphNode *nodes, size_t count)
 {
     const struct tsm_handle *handle =
         of ? tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_NODE, CUDA_SLOT(of)) : NULL;
@@ -178,10 +178,10 @@ void cuda_nodes_told(CUgraph graph, CUgraphNode of, const CUgraphNode *nodes, si
         name_nodes(graph);
 }
 
-void cuda_edges_told(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
+void cuda_edges_queried(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
 {
-    cuda_nodes_told(graph, NULL, from, count);
-    cuda_nodes_told(graph, NULL, to, count);
+    cuda_nodes_queried(graph, NULL, from, count);
+    cuda_nodes_queried(graph, NULL, to, count);
 }
 
 /* ---- the end of a graph ------------------------------------------------------------------- */

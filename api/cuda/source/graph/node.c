@@ -168,7 +168,7 @@ static void append_copied(struct tsm_call *call, const void *data, size_t size)
 }
 
 /* The graphs that came with a conditional node, as ids (u32 each). What they copy from or to the
- * program is not known at launches: see cuda_after_node_made(). */
+ * program is not known at launches: see cuda_after_node_created(). */
 static void append_bodies(struct tsm_call *call, const CUDA_CONDITIONAL_NODE_PARAMS *p)
 {
     size_t count = p->phGraph_out ? p->size : 0;

@@ -29,7 +29,7 @@ int vkr_dump_file(struct vkr_dump *d, const char *name, const void *data, size_t
     return 0;
 }
 
-void vkr_dump_made(struct vkr_dump *d, const struct vkr_made *made)
+void vkr_dump_object(struct vkr_dump *d, const struct vkr_scene_object *made)
 {
     vkr_json_id(&d->json, "id", made->type, made->id);
     vkr_json_text(&d->json, "name", made->name);
@@ -44,7 +44,7 @@ bool vkr_dump_uses(const struct vkr_dump *d, uint32_t type, uint64_t id)
     return sbt_map_find(&d->used, (uint64_t)type << 48 | id);
 }
 
-static void use_set(struct vkr_dump *d, const struct vkr_made *made)
+static void use_set(struct vkr_dump *d, const struct vkr_scene_object *made)
 {
     const struct vkr_set *set = made->content;
 
@@ -55,7 +55,7 @@ static void use_set(struct vkr_dump *d, const struct vkr_made *made)
     }
 }
 
-static void use_framebuffer(struct vkr_dump *d, const struct vkr_made *made)
+static void use_framebuffer(struct vkr_dump *d, const struct vkr_scene_object *made)
 {
     const VkFramebufferCreateInfo *info =
         ((const struct vk_args_vkCreateFramebuffer *)made->args)->pCreateInfo;
@@ -66,7 +66,7 @@ static void use_framebuffer(struct vkr_dump *d, const struct vkr_made *made)
 
 void vkr_dump_use(struct vkr_dump *d, uint32_t type, uint64_t id)
 {
-    const struct vkr_made *made = id ? vkr_scene_find(d->scene, type, id) : NULL;
+    const struct vkr_scene_object *made = id ? vkr_scene_find(d->scene, type, id) : NULL;
     const VkImageViewCreateInfo *view;
     bool added = false;
 
@@ -202,7 +202,7 @@ static bool is_behind(const struct vkr_inspect *look, uint64_t command_buffer, u
 
 static void dump_commands(struct vkr_dump *d, uint64_t id)
 {
-    const struct vkr_made *made = vkr_scene_find(d->scene, VK_OBJECT_VkCommandBuffer, id);
+    const struct vkr_scene_object *made = vkr_scene_find(d->scene, VK_OBJECT_VkCommandBuffer, id);
     const struct vkr_commands *commands = made ? made->content : NULL;
     struct vkr_bound_state *bound = calloc(1, sizeof(*bound));
     struct vk_arena arena;

@@ -28,7 +28,7 @@ void vkr_dump_use_record(struct vkr_dump *d, const struct sbt_record *record);
 /* `size` bytes to a file in the folder. */
 int vkr_dump_file(struct vkr_dump *d, const char *name, const void *data, size_t size);
 /* "id", "name" and "create" of an object, as members of the open object. */
-void vkr_dump_made(struct vkr_dump *d, const struct vkr_made *made);
+void vkr_dump_object(struct vkr_dump *d, const struct vkr_scene_object *made);
 
 /* Lists of the JSON, with the files that they name. (dump_content.c) */
 int vkr_dump_pipelines(struct vkr_dump *d);

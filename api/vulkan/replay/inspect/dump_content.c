@@ -56,7 +56,7 @@ static int dump_code(struct vkr_dump *d, const VkShaderModuleCreateInfo *info)
 
 static int dump_stage(struct vkr_dump *d, const VkPipelineShaderStageCreateInfo *stage)
 {
-    const struct vkr_made *made = VKR_SCENE_FIND(d->scene, VkShaderModule, stage->module);
+    const struct vkr_scene_object *made = VKR_SCENE_FIND(d->scene, VkShaderModule, stage->module);
     const VkShaderModuleCreateInfo *info =
         vkr_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
     int error = 0;
@@ -74,7 +74,7 @@ static int dump_stage(struct vkr_dump *d, const VkPipelineShaderStageCreateInfo 
 }
 
 /* The stages and the layout of a pipeline, by the call that made it. */
-static uint32_t stages_of(const struct vkr_made *made,
+static uint32_t stages_of(const struct vkr_scene_object *made,
                           const VkPipelineShaderStageCreateInfo **stages, uint64_t *layout)
 {
     const struct vk_args_vkCreateGraphicsPipelines *g = made->args;
@@ -99,24 +99,24 @@ static uint32_t stages_of(const struct vkr_made *made,
     return 0;
 }
 
-static int dump_pipeline(struct vkr_dump *d, const struct vkr_made *made)
+static int dump_pipeline(struct vkr_dump *d, const struct vkr_scene_object *made)
 {
     const VkPipelineShaderStageCreateInfo *stages = NULL;
     uint64_t layout = 0;
     uint32_t count = stages_of(made, &stages, &layout);
-    const struct vkr_made *made_layout =
+    const struct vkr_scene_object *made_layout =
         vkr_scene_find(d->scene, VK_OBJECT_VkPipelineLayout, layout);
     int error = 0;
 
     vkr_json_open(&d->json, NULL, '{');
-    vkr_dump_made(d, made);
+    vkr_dump_object(d, made);
     vkr_json_open(&d->json, "shaders", '[');
     for (uint32_t i = 0; i < count && !error; i++)
         error = dump_stage(d, &stages[i]);
     vkr_json_close(&d->json, ']');
     if (made_layout) {
         vkr_json_open(&d->json, "layout", '{');
-        vkr_dump_made(d, made_layout);
+        vkr_dump_object(d, made_layout);
         vkr_json_close(&d->json, '}');
     }
     vkr_json_close(&d->json, '}');
@@ -126,13 +126,13 @@ static int dump_pipeline(struct vkr_dump *d, const struct vkr_made *made)
 /* ---- lists ------------------------------------------------------------------------------- */
 
 static int each_used(struct vkr_dump *d, const char *name, uint32_t type,
-                     int (*dump)(struct vkr_dump *d, const struct vkr_made *made))
+                     int (*dump)(struct vkr_dump *d, const struct vkr_scene_object *made))
 {
     int error = 0;
 
     vkr_json_open(&d->json, name, '[');
     for (size_t i = 0; i < d->scene->count && !error; i++) {
-        const struct vkr_made *made = d->scene->list[i];
+        const struct vkr_scene_object *made = d->scene->list[i];
         if (made->type == type && vkr_dump_uses(d, type, made->id))
             error = dump(d, made);
     }
@@ -172,7 +172,7 @@ static void dump_descriptor(struct vkr_dump *d, const struct vkr_descriptor *p)
     vkr_json_close(&d->json, '}');
 }
 
-static int dump_set(struct vkr_dump *d, const struct vkr_made *made)
+static int dump_set(struct vkr_dump *d, const struct vkr_scene_object *made)
 {
     const struct vkr_set *set = made->content;
 
@@ -207,7 +207,7 @@ static int read_buffer(struct vkr_dump *d, const struct vkr_object *o, uint64_t 
     return error;
 }
 
-static int dump_buffer(struct vkr_dump *d, const struct vkr_made *made)
+static int dump_buffer(struct vkr_dump *d, const struct vkr_scene_object *made)
 {
     const struct vkr_object *o = vkr_object_find(d->r, made->type, made->id);
     const struct vk_args_vkCreateBuffer *a = made->args;
@@ -217,7 +217,7 @@ static int dump_buffer(struct vkr_dump *d, const struct vkr_made *made)
     int error = 0;
 
     vkr_json_open(&d->json, NULL, '{');
-    vkr_dump_made(d, made);
+    vkr_dump_object(d, made);
     vkr_json_u64(&d->json, "size", size);
     if (!o || !o->memory) {
         vkr_json_text(&d->json, "why", o ? "it has no memory, or sparse memory" : "it is gone");
@@ -241,7 +241,7 @@ int vkr_dump_buffers(struct vkr_dump *d)
 /* ---- images ------------------------------------------------------------------------------ */
 
 struct part {
-    const struct vkr_made *made;
+    const struct vkr_scene_object *made;
     struct vkr_image image;
     uint32_t level, layer;
     VkImageAspectFlags aspect;
@@ -327,8 +327,8 @@ static VkImageLayout image_layout(const struct vkr_fact_image *fact, const VkIma
     return layout == VK_IMAGE_LAYOUT_UNDEFINED ? info->initialLayout : (VkImageLayout)layout;
 }
 
-static int dump_parts(struct vkr_dump *d, const struct vkr_made *made, const struct vkr_object *o,
-                      const VkImageCreateInfo *info)
+static int dump_parts(struct vkr_dump *d, const struct vkr_scene_object *made,
+                      const struct vkr_object *o, const VkImageCreateInfo *info)
 {
     const struct vkr_fact_image *fact = o->fact;
     int error = 0;
@@ -364,7 +364,7 @@ static const char *why_not(const struct vkr_object *o, const VkImageCreateInfo *
     return NULL;
 }
 
-static int dump_image(struct vkr_dump *d, const struct vkr_made *made)
+static int dump_image(struct vkr_dump *d, const struct vkr_scene_object *made)
 {
     const struct vkr_object *o = vkr_object_find(d->r, made->type, made->id);
     VkImageCreateInfo info;
@@ -375,7 +375,7 @@ static int dump_image(struct vkr_dump *d, const struct vkr_made *made)
         return 0;
     why = why_not(o, &info);
     vkr_json_open(&d->json, NULL, '{');
-    vkr_dump_made(d, made);
+    vkr_dump_object(d, made);
     vkr_json_enum(&d->json, "format", d->r->reader, "VkFormat", info.format);
     vkr_json_u64(&d->json, "width", info.extent.width);
     vkr_json_u64(&d->json, "height", info.extent.height);

@@ -235,7 +235,7 @@ static int repeat_record(struct cut *cut, VkCommandBuffer commands, struct vk_ar
 /* As recorded, up to and with the command `last`; then everything is ended. */
 static int record_until(struct cut *cut, VkCommandBuffer commands, uint64_t id, uint64_t last)
 {
-    const struct vkr_made *made = vkr_scene_find(cut->scene, VK_OBJECT_VkCommandBuffer, id);
+    const struct vkr_scene_object *made = vkr_scene_find(cut->scene, VK_OBJECT_VkCommandBuffer, id);
     const struct vkr_commands *recorded = made ? made->content : NULL;
     struct vk_arena arena;
     int error = 0;
@@ -255,9 +255,10 @@ static int record_until(struct cut *cut, VkCommandBuffer commands, uint64_t id, 
 
 static uint32_t family_of(const struct vkr_scene *scene, uint64_t command_buffer)
 {
-    const struct vkr_made *made = vkr_scene_find(scene, VK_OBJECT_VkCommandBuffer, command_buffer);
+    const struct vkr_scene_object *made =
+        vkr_scene_find(scene, VK_OBJECT_VkCommandBuffer, command_buffer);
     const struct vk_args_vkAllocateCommandBuffers *a = made ? made->args : NULL;
-    const struct vkr_made *pool =
+    const struct vkr_scene_object *pool =
         a ? VKR_SCENE_FIND(scene, VkCommandPool, a->pAllocateInfo->commandPool) : NULL;
 
     return pool ? ((const struct vk_args_vkCreateCommandPool *)pool->args)

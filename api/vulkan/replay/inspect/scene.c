@@ -8,15 +8,15 @@
 
 /* ---- objects ----------------------------------------------------------------------------- */
 
-struct vkr_made *vkr_scene_find(const struct vkr_scene *scene, uint32_t type, uint64_t id)
+struct vkr_scene_object *vkr_scene_find(const struct vkr_scene *scene, uint32_t type, uint64_t id)
 {
     const uint64_t *place =
         id >> 48 ? NULL : sbt_map_find(&scene->places, (uint64_t)type << 48 | id);
 
-    return place ? (struct vkr_made *)(uintptr_t)*place : NULL;
+    return place ? (struct vkr_scene_object *)(uintptr_t)*place : NULL;
 }
 
-/* vk_each_made() hands the call back, so that it comes first. */
+/* vk_each_created() hands the call back, so that it comes first. */
 struct making {
     struct vkr_call call;
     struct vkr_scene *scene;
@@ -24,11 +24,11 @@ struct making {
     uint32_t index;
 };
 
-static bool add_to_list(struct vkr_scene *scene, struct vkr_made *made)
+static bool add_to_list(struct vkr_scene *scene, struct vkr_scene_object *made)
 {
     if (scene->count == scene->capacity) {
         size_t more = scene->capacity ? scene->capacity * 2 : 256;
-        struct vkr_made **list = realloc(scene->list, more * sizeof(*list));
+        struct vkr_scene_object **list = realloc(scene->list, more * sizeof(*list));
         if (!list)
             return false;
         scene->list = list;
@@ -46,7 +46,7 @@ static bool note_made(void *user, uint32_t type, uint64_t id, uint64_t raw)
     uint64_t *place = id && !(id >> 48)
                           ? sbt_map_insert(&m->scene->places, (uint64_t)type << 48 | id, &added)
                           : NULL;
-    struct vkr_made *made;
+    struct vkr_scene_object *made;
     uint32_t index = m->index++;
 
     if (!place || !added)
@@ -54,12 +54,12 @@ static bool note_made(void *user, uint32_t type, uint64_t id, uint64_t raw)
     made = vk_arena_take(&m->scene->arena, sizeof(*made));
     if (!made)
         return false;
-    *made = (struct vkr_made){.type = type,
-                              .call = m->call.record->type,
-                              .id = id,
-                              .seq = m->call.record->seq,
-                              .index = index,
-                              .args = m->args};
+    *made = (struct vkr_scene_object){.type = type,
+                                      .call = m->call.record->type,
+                                      .id = id,
+                                      .seq = m->call.record->seq,
+                                      .index = index,
+                                      .args = m->args};
     *place = (uint64_t)(uintptr_t)made;
     return add_to_list(m->scene, made) && vkr_scene_begin_content(made);
 }
@@ -74,7 +74,7 @@ static int note_create(struct vkr_scene *scene, struct making *m)
     if (!m->args)
         return tsm_fail(TSM_E_MEMORY, "no memory for what the trace makes");
     memcpy(m->args, c->args, c->command->args_size);
-    if (!vk_each_made(c->command, &c->source, m->args, note_made))
+    if (!vk_each_created(c->command, &c->source, m->args, note_made))
         return tsm_fail(TSM_E_FORMAT, "record %llu: the objects that it made are malformed",
                         (unsigned long long)c->record->seq);
     return 0;
@@ -83,8 +83,8 @@ static int note_create(struct vkr_scene *scene, struct making *m)
 static void note_name(struct vkr_scene *scene, const struct vkr_call *c)
 {
     const struct vk_args_vkSetDebugUtilsObjectNameEXT *a = (const void *)c->args;
-    struct vkr_made *made = vkr_scene_find(scene, vk_object_of((uint32_t)a->pNameInfo->objectType),
-                                           a->pNameInfo->objectHandle);
+    struct vkr_scene_object *made = vkr_scene_find(
+        scene, vk_object_of((uint32_t)a->pNameInfo->objectType), a->pNameInfo->objectHandle);
 
     const char *name = a->pNameInfo->pObjectName;
     char *copy = made && name ? vk_arena_take(&scene->arena, strlen(name) + 1) : NULL;
@@ -250,11 +250,11 @@ int vkr_scene_each_submitted(struct vkr_scene *scene, const struct sbt_record *s
 
 /* ---- how things were made ---------------------------------------------------------------- */
 
-static void image_of_swapchain(const struct vkr_scene *scene, const struct vkr_made *made,
+static void image_of_swapchain(const struct vkr_scene *scene, const struct vkr_scene_object *made,
                                VkImageCreateInfo *out)
 {
     const struct vk_args_vkGetSwapchainImagesKHR *a = made->args;
-    const struct vkr_made *chain = VKR_SCENE_FIND(scene, VkSwapchainKHR, a->swapchain);
+    const struct vkr_scene_object *chain = VKR_SCENE_FIND(scene, VkSwapchainKHR, a->swapchain);
     const VkSwapchainCreateInfoKHR *info =
         chain && chain->call == TYPE_vkCreateSwapchainKHR
             ? ((const struct vk_args_vkCreateSwapchainKHR *)chain->args)->pCreateInfo
@@ -275,7 +275,7 @@ static void image_of_swapchain(const struct vkr_scene *scene, const struct vkr_m
 
 bool vkr_scene_image(const struct vkr_scene *scene, uint64_t image, VkImageCreateInfo *out)
 {
-    const struct vkr_made *made = vkr_scene_find(scene, VK_OBJECT_VkImage, image);
+    const struct vkr_scene_object *made = vkr_scene_find(scene, VK_OBJECT_VkImage, image);
 
     if (!made)
         return false;
@@ -290,7 +290,7 @@ bool vkr_scene_image(const struct vkr_scene *scene, uint64_t image, VkImageCreat
 
 const VkImageViewCreateInfo *vkr_scene_view(const struct vkr_scene *scene, uint64_t view)
 {
-    const struct vkr_made *made = vkr_scene_find(scene, VK_OBJECT_VkImageView, view);
+    const struct vkr_scene_object *made = vkr_scene_find(scene, VK_OBJECT_VkImageView, view);
 
     return made && made->call == TYPE_vkCreateImageView
                ? ((const struct vk_args_vkCreateImageView *)made->args)->pCreateInfo
@@ -299,7 +299,8 @@ const VkImageViewCreateInfo *vkr_scene_view(const struct vkr_scene *scene, uint6
 
 uint32_t vkr_scene_subpass_count(const struct vkr_scene *scene, uint64_t render_pass)
 {
-    const struct vkr_made *made = vkr_scene_find(scene, VK_OBJECT_VkRenderPass, render_pass);
+    const struct vkr_scene_object *made =
+        vkr_scene_find(scene, VK_OBJECT_VkRenderPass, render_pass);
 
     if (!made)
         return 1;

@@ -11,7 +11,7 @@
 #include "api/vulkan/replay/replay.h"
 
 /* An object, by the record that made it. */
-struct vkr_made {
+struct vkr_scene_object {
     uint32_t type; /* enum vk_object */
     uint32_t call; /* type of that record */
     uint64_t id, seq;
@@ -44,12 +44,12 @@ struct vkr_commands {
 
 struct vkr_scene {
     struct vkr *r;
-    struct sbt_cursor *cursor;   /* for vkr_scene_record() */
-    struct sbt_cursor *commands; /* for vkr_scene_command() */
-    struct vk_arena arena;       /* of what made objects */
-    struct vk_arena scratch;     /* of the record that is being looked at */
-    struct sbt_map places;       /* type << 48 | id -> struct vkr_made */
-    struct vkr_made **list;      /* in order of making */
+    struct sbt_cursor *cursor;      /* for vkr_scene_record() */
+    struct sbt_cursor *commands;    /* for vkr_scene_command() */
+    struct vk_arena arena;          /* of what made objects */
+    struct vk_arena scratch;        /* of the record that is being looked at */
+    struct sbt_map places;          /* type << 48 | id -> struct vkr_scene_object */
+    struct vkr_scene_object **list; /* in order of making */
     size_t count, capacity;
 };
 
@@ -59,7 +59,7 @@ void vkr_scene_destroy(struct vkr_scene *scene);
 /* The next record. */
 int vkr_scene_note(struct vkr_scene *scene, const struct sbt_record *record);
 /* NULL: there was none. */
-struct vkr_made *vkr_scene_find(const struct vkr_scene *scene, uint32_t type, uint64_t id);
+struct vkr_scene_object *vkr_scene_find(const struct vkr_scene *scene, uint32_t type, uint64_t id);
 /* Of a decoded handle of a call whose handles are ids. */
 #define VKR_SCENE_FIND(scene, type, handle) vkr_scene_find(scene, VK_OBJECT_##type, VKR_RAW(handle))
 /* The record with this number; valid until the next call. NULL: it cannot be read. */

@@ -30,7 +30,7 @@ static bool grow(void **list, size_t count, size_t *capacity, size_t size)
 
 /* ---- begin and end ----------------------------------------------------------------------- */
 
-static bool begin_set(struct vkr_made *made)
+static bool begin_set(struct vkr_scene_object *made)
 {
     const struct vk_args_vkAllocateDescriptorSets *a = made->args;
     struct vkr_set *set = calloc(1, sizeof(*set));
@@ -41,7 +41,7 @@ static bool begin_set(struct vkr_made *made)
     return set;
 }
 
-bool vkr_scene_begin_content(struct vkr_made *made)
+bool vkr_scene_begin_content(struct vkr_scene_object *made)
 {
     switch (made->type) {
     case VK_OBJECT_VkDescriptorSet:
@@ -54,7 +54,7 @@ bool vkr_scene_begin_content(struct vkr_made *made)
     }
 }
 
-void vkr_scene_finish_content(struct vkr_made *made)
+void vkr_scene_finish_content(struct vkr_scene_object *made)
 {
     struct vkr_commands *commands = made->content;
     struct vkr_set *set = made->content;
@@ -115,7 +115,7 @@ static struct vkr_descriptor *descriptor_at(struct vkr_set *set, uint32_t bindin
 static const VkDescriptorSetLayoutCreateInfo *layout_of(const struct vkr_scene *scene,
                                                         const struct vkr_set *set)
 {
-    const struct vkr_made *made =
+    const struct vkr_scene_object *made =
         vkr_scene_find(scene, VK_OBJECT_VkDescriptorSetLayout, set->layout);
 
     return made ? ((const struct vk_args_vkCreateDescriptorSetLayout *)made->args)->pCreateInfo
@@ -161,7 +161,7 @@ static void fill(struct vkr_descriptor *d, const VkWriteDescriptorSet *w, uint32
 
 static bool write_set(struct vkr_scene *scene, const VkWriteDescriptorSet *w)
 {
-    struct vkr_made *made = VKR_SCENE_FIND(scene, VkDescriptorSet, w->dstSet);
+    struct vkr_scene_object *made = VKR_SCENE_FIND(scene, VkDescriptorSet, w->dstSet);
     struct vkr_set *set = made ? made->content : NULL;
     uint32_t binding = w->dstBinding, element = w->dstArrayElement;
     /* The count of an inline uniform block is one of bytes. */
@@ -182,8 +182,8 @@ static bool write_set(struct vkr_scene *scene, const VkWriteDescriptorSet *w)
 /* Up to the first that nobody has written: how many a damaged trace names means nothing. */
 static bool copy_set(struct vkr_scene *scene, const VkCopyDescriptorSet *copy)
 {
-    struct vkr_made *from = VKR_SCENE_FIND(scene, VkDescriptorSet, copy->srcSet);
-    struct vkr_made *to = VKR_SCENE_FIND(scene, VkDescriptorSet, copy->dstSet);
+    struct vkr_scene_object *from = VKR_SCENE_FIND(scene, VkDescriptorSet, copy->srcSet);
+    struct vkr_scene_object *to = VKR_SCENE_FIND(scene, VkDescriptorSet, copy->dstSet);
 
     for (uint32_t i = 0; from && to && i < copy->descriptorCount; i++) {
         const struct vkr_descriptor *s =
@@ -218,7 +218,7 @@ static int update_sets(struct vkr_scene *scene, const struct vkr_call *c)
 
 static struct vkr_commands *commands_of(const struct vkr_scene *scene, uint64_t id)
 {
-    struct vkr_made *made = vkr_scene_find(scene, VK_OBJECT_VkCommandBuffer, id);
+    struct vkr_scene_object *made = vkr_scene_find(scene, VK_OBJECT_VkCommandBuffer, id);
 
     return made ? made->content : NULL;
 }

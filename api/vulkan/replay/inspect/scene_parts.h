@@ -8,8 +8,8 @@
 #include "api/vulkan/replay/inspect/scene.h"
 
 /* A new object: what its type keeps. False: no memory. */
-bool vkr_scene_begin_content(struct vkr_made *made);
-void vkr_scene_finish_content(struct vkr_made *made);
+bool vkr_scene_begin_content(struct vkr_scene_object *made);
+void vkr_scene_finish_content(struct vkr_scene_object *made);
 
 /* Must records of this type be decoded for vkr_scene_note_content()? */
 bool vkr_scene_is_content(uint32_t type);

@@ -316,7 +316,7 @@ int vkr_allocate_memory(struct vkr_call *c)
     m->made_seq = c->record->seq;
     error = vkr_memory_keep(c->r, m, !m->is_shared);
     if (!error)
-        error = vkr_call_made(c);
+        error = vkr_call_created(c);
     o = error ? NULL : vkr_object_find(c->r, VK_OBJECT_VkDeviceMemory, id);
     if (o)
         o->user = m;
@@ -328,7 +328,7 @@ int vkr_allocate_memory(struct vkr_call *c)
 
 int vkr_free_memory(struct vkr_call *c)
 {
-    vkr_call_gone(c); /* gives it back, too */
+    vkr_call_destroyed(c); /* gives it back, too */
     return 0;
 }
 

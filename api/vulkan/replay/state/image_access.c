@@ -119,19 +119,19 @@ struct subpass {
     const void *colors, *resolves, *depth; /* references of that version; NULL: none */
 };
 
-static const VkRenderPassCreateInfo *first_version(const struct vkr_made *pass)
+static const VkRenderPassCreateInfo *first_version(const struct vkr_scene_object *pass)
 {
     return pass->call == TYPE_vkCreateRenderPass
                ? ((const struct vk_args_vkCreateRenderPass *)pass->args)->pCreateInfo
                : NULL;
 }
 
-static const VkRenderPassCreateInfo2 *second_version(const struct vkr_made *pass)
+static const VkRenderPassCreateInfo2 *second_version(const struct vkr_scene_object *pass)
 {
     return ((const struct vk_args_vkCreateRenderPass2 *)pass->args)->pCreateInfo;
 }
 
-static bool describe(const struct vkr_made *pass, uint32_t i, struct described *out)
+static bool describe(const struct vkr_scene_object *pass, uint32_t i, struct described *out)
 {
     const VkRenderPassCreateInfo *a = first_version(pass);
 
@@ -149,7 +149,7 @@ static bool describe(const struct vkr_made *pass, uint32_t i, struct described *
     return true;
 }
 
-static bool subpass_of(const struct vkr_made *pass, uint32_t i, struct subpass *out)
+static bool subpass_of(const struct vkr_scene_object *pass, uint32_t i, struct subpass *out)
 {
     const VkRenderPassCreateInfo *a = first_version(pass);
 
@@ -169,7 +169,7 @@ static bool subpass_of(const struct vkr_made *pass, uint32_t i, struct subpass *
     return true;
 }
 
-static bool names(const struct vkr_made *pass, const void *list, uint32_t count,
+static bool names(const struct vkr_scene_object *pass, const void *list, uint32_t count,
                   uint32_t attachment)
 {
     const VkAttachmentReference *a = list;
@@ -182,7 +182,7 @@ static bool names(const struct vkr_made *pass, const void *list, uint32_t count,
 }
 
 /* Only what a subpass draws to is loaded. */
-static bool is_drawn_to(const struct vkr_made *pass, uint32_t attachment)
+static bool is_drawn_to(const struct vkr_scene_object *pass, uint32_t attachment)
 {
     struct subpass s;
 
@@ -194,7 +194,7 @@ static bool is_drawn_to(const struct vkr_made *pass, uint32_t attachment)
     return false;
 }
 
-static bool has_views(const struct vkr_made *pass)
+static bool has_views(const struct vkr_scene_object *pass)
 {
     struct subpass s;
 
@@ -218,8 +218,9 @@ static void begin_attachment(struct noting *n, const struct area *area, const st
 
 static void begin_pass(struct noting *n, const VkRenderPassBeginInfo *info)
 {
-    const struct vkr_made *pass = VKR_SCENE_FIND(n->scene, VkRenderPass, info->renderPass);
-    const struct vkr_made *made = VKR_SCENE_FIND(n->scene, VkFramebuffer, info->framebuffer);
+    const struct vkr_scene_object *pass = VKR_SCENE_FIND(n->scene, VkRenderPass, info->renderPass);
+    const struct vkr_scene_object *made =
+        VKR_SCENE_FIND(n->scene, VkFramebuffer, info->framebuffer);
     const VkRenderPassAttachmentBeginInfo *given =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
     const VkFramebufferCreateInfo *f =

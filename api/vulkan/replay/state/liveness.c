@@ -76,7 +76,7 @@ static int add_image(struct vkr_liveness *s, VkImage image, VkDeviceMemory memor
 static int add_buffer(struct vkr_liveness *s, VkBuffer buffer, VkDeviceMemory memory,
                       uint64_t offset)
 {
-    const struct vkr_made *made = VKR_SCENE_FIND(s->scene, VkBuffer, buffer);
+    const struct vkr_scene_object *made = VKR_SCENE_FIND(s->scene, VkBuffer, buffer);
     uint64_t size = made && made->call == TYPE_vkCreateBuffer
                         ? ((const struct vk_args_vkCreateBuffer *)made->args)->pCreateInfo->size
                         : UINT64_MAX;
@@ -231,7 +231,7 @@ static void change_part(struct vkr_liveness *s, enum vkr_image_access_kind kind,
 
 static void look_at_set(struct vkr_liveness *s, uint64_t id)
 {
-    const struct vkr_made *made = vkr_scene_find(s->scene, VK_OBJECT_VkDescriptorSet, id);
+    const struct vkr_scene_object *made = vkr_scene_find(s->scene, VK_OBJECT_VkDescriptorSet, id);
     const struct vkr_set *set = made ? made->content : NULL;
 
     for (size_t i = 0; set && i < set->count; i++) {
@@ -262,7 +262,7 @@ static bool submit_buffer(void *user, uint64_t buffer)
 static uint64_t presented(const struct vkr_scene *scene, VkSwapchainKHR chain, uint32_t index)
 {
     for (size_t i = 0; i < scene->count; i++) {
-        const struct vkr_made *made = scene->list[i];
+        const struct vkr_scene_object *made = scene->list[i];
         const struct vk_args_vkGetSwapchainImagesKHR *a = made->args;
         if (made->type == VK_OBJECT_VkImage && made->call == TYPE_vkGetSwapchainImagesKHR &&
             made->index == index && a->swapchain == chain)

@@ -43,7 +43,7 @@ static void end_pending(uint32_t i)
     pending[i] = pending[--pending_count];
 }
 
-void vk_pending_device_gone(const struct vk_device_state *device)
+void vk_pending_device_destroyed(const struct vk_device_state *device)
 {
     vk_lock_take(&lock);
     for (uint32_t i = pending_count; i > 0; i--)

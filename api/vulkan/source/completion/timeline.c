@@ -44,7 +44,7 @@ static void set(VkSemaphore semaphore, const VkSemaphoreTypeCreateInfo *type)
     vk_lock_give(&lock);
 }
 
-void vk_semaphore_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_semaphore_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkCreateSemaphore *a = args;
     const VkBaseInStructure *type = a->pCreateInfo->pNext;
@@ -58,7 +58,7 @@ void vk_semaphore_made(struct tsm_call *call, const void *args, int64_t result)
         set(*a->pSemaphore, (const void *)type);
 }
 
-void vk_semaphore_gone(struct tsm_call *call, const void *args, int64_t result)
+void vk_semaphore_destroyed(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkDestroySemaphore *a = args;
 

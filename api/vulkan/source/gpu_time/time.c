@@ -249,7 +249,7 @@ void vk_time_sent(const struct tsm_call *call)
     vk_timestamp_pool_queue(VK_TIMESTAMP_SLOT_KNOWN, call);
 }
 
-void vk_time_device_gone(struct vk_device_state *device)
+void vk_time_device_destroyed(struct vk_device_state *device)
 {
     vk_time_collect();
     vk_timestamp_pool_device_destroyed(device);

@@ -23,7 +23,7 @@ void vk_time_extend(const struct vk_instance_state *instance, VkPhysicalDevice p
 
 /* Outside of a call, before the device is destroyed: what is complete is recorded, ours is given
  * back. */
-void vk_time_device_gone(struct vk_device_state *device);
+void vk_time_device_destroyed(struct vk_device_state *device);
 /* In the child of a fork. */
 void vk_time_forget(void);
 

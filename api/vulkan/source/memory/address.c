@@ -186,7 +186,7 @@ void vk_address_of_buffer(const struct vk_args_vkCreateBuffer *made)
                &args, ask(made->device, &info));
 }
 
-void vk_memory_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_memory_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkAllocateMemory *a = args;
     const struct vk_device_state *state = vk_state_of(a->device);

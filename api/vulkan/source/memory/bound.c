@@ -16,7 +16,7 @@ static struct tsm_handle *handle_of(uint32_t type, uint64_t raw)
 
 /* Whether the device may write a buffer: `incarnation` of its handle, which has no other use there.
  * Of one into which it only copies, `position` is the size until it is bound. */
-void vk_buffer_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_buffer_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const VkBufferUsageFlags only_read =
         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
@@ -50,7 +50,7 @@ static void bound(VkDevice device, VkBuffer buffer, VkDeviceMemory memory, uint6
     handle->user = (void *)(uintptr_t)VK_RAW(memory); /* NOLINT: a number */
 }
 
-void vk_query_pool_made(struct tsm_call *call, const void *args, int64_t result)
+void vk_query_pool_created(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkCreateQueryPool *a = args;
     struct tsm_handle *handle = NULL;

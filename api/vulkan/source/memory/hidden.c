@@ -56,7 +56,7 @@ static VkBuffer make_alias(const struct memory *m, const VkMemoryAllocateInfo *a
     return VK_NULL_HANDLE;
 }
 
-bool vk_hidden_made(struct memory *m, const VkMemoryAllocateInfo *info)
+bool vk_hidden_allocated(struct memory *m, const VkMemoryAllocateInfo *info)
 {
     const VkMemoryPropertyFlags nobodys =
         VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT;
@@ -85,7 +85,7 @@ static void is_filled(struct memory *m)
     m->is_unfilled = false;
 }
 
-void vk_hidden_gone(struct memory *m)
+void vk_hidden_freed(struct memory *m)
 {
     is_filled(m);
     if (m->alias) {
@@ -104,7 +104,7 @@ void vk_hidden_exported(struct memory *m)
         tsm_session_unmodelled("TS_CHECKSUM: memory that cannot be mapped is not hashed from when "
                                "others can have it, too",
                                false);
-    vk_hidden_gone(m);
+    vk_hidden_freed(m);
 }
 
 void vk_hidden_forget(void)

@@ -87,10 +87,10 @@ VkResult vk_dedicated_allocate(const struct vk_device_state *d, const VkMemoryAl
 /* ---- hidden.c; the lock is held ------------------------------------------------ */
 
 /* TS_CHECKSUM: memory that cannot be mapped was allocated. False: there is no way to look there. */
-bool vk_hidden_made(struct memory *m, const VkMemoryAllocateInfo *info);
+bool vk_hidden_allocated(struct memory *m, const VkMemoryAllocateInfo *info);
 /* Others can write it from now on: who has is not known. */
 void vk_hidden_exported(struct memory *m);
 /* It is about to be freed. */
-void vk_hidden_gone(struct memory *m);
+void vk_hidden_freed(struct memory *m);
 
 #endif

@@ -126,7 +126,7 @@ static void forget(struct memory *m)
     if (m->tracked)
         untrack_mapping(m);
     tsm_shadow_destroy(m->shadow);
-    vk_hidden_gone(m);
+    vk_hidden_freed(m);
     memset(m, 0, sizeof(*m));
     m->next = free_list;
     free_list = m;
@@ -154,7 +154,7 @@ static void look_into(struct memory *m, VkDevice device, const VkMemoryAllocateI
     if (type >= m->device->memory.memoryTypeCount ||
         !(m->device->memory.memoryTypes[type].propertyFlags &
           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
-        if (!vk_hidden_made(m, info))
+        if (!vk_hidden_allocated(m, info))
             tsm_session_unmodelled(
                 "TS_CHECKSUM: memory that can neither be mapped nor copied (the driver "
                 "wants it to be made for one image or buffer) is not hashed",
@@ -298,7 +298,7 @@ void vk_memory_forget(void)
     vk_memory_lock = (struct tsm_lock){0};
 }
 
-void vk_memory_device_gone(const struct vk_device_state *device)
+void vk_memory_device_destroyed(const struct vk_device_state *device)
 {
     vk_lock_take(&vk_memory_lock);
     for (uint32_t i = 0; i < VK_BUCKET_COUNT; i++) {
