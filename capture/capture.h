@@ -103,7 +103,7 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
 /* As tsm_call_on_stream(TSM_SENDS_AND_BLOCKS), for a call that waits for what its stream was given before:
  * settle() waits for that first, while others can send, so that the call itself is short. It is called
  * again when others have sent meanwhile, a few times at most. */
-void tsm_call_on_settled_stream(struct tsm_call *call, struct tsm_stream *stream,
+void tsm_call_on_synchronized_stream(struct tsm_call *call, struct tsm_stream *stream,
                                 void (*settle)(void *user), void *user);
 
 /* The real function is about to be called: the time that was spent since the call began is ours. Not
@@ -462,7 +462,7 @@ void tsm_values_publish(void);
 
 /* What was sent to `stream` (NULL: to all) up to `position` is complete. To be called before the record
  * of the call that shows it takes its place in the trace. */
-void tsm_values_settle(const struct tsm_stream *stream, uint64_t position);
+void tsm_values_publish_completed(const struct tsm_stream *stream, uint64_t position);
 
 /* Writes a CHECKSUM record, also while calls are held. `stream` SBT_STREAM_NONE, `position` 0: of all
  * that was sent. */

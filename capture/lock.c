@@ -93,7 +93,7 @@ void tsm_memory_together(void)
     together_count = 0;
 }
 
-void tsm_memory_settle(bool keep)
+void tsm_memory_together_end(bool keep)
 {
     uint32_t count = together_count;
 

@@ -63,7 +63,7 @@ void tsm_memory_unmap(void *memory, size_t size);
  * at most TSM_TOGETHER_MAX - 1 times. */
 #define TSM_TOGETHER_MAX 32u
 void tsm_memory_together(void);
-void tsm_memory_settle(bool keep);
+void tsm_memory_together_end(bool keep);
 
 /* Read memory that may not be there: true when all of it could be read. */
 bool tsm_memory_read(void *out, uint64_t address, size_t size);

@@ -226,12 +226,12 @@ static struct tsm_session *create(bool forked)
     make_id(s);
     tsm_memory_together();
     if (!make_tables(s)) {
-        tsm_memory_settle(false);
+        tsm_memory_together_end(false);
         tsm_memory_unmap(s, sizeof(*s));
         tsm_log(TSM_LOG_WARN, NO_MEMORY);
         return NULL;
     }
-    tsm_memory_settle(true);
+    tsm_memory_together_end(true);
     for (const struct tsm_source *const *source = tsm_sources; *source; source++) {
         tsm_description_fill((*source)->description);
         learn_types(s, *source);

@@ -370,8 +370,8 @@ bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box
 
 /* Says of values that commands wrote, and that are there now, that the program can know it. */
 void tsm_values_reached(struct tsm_lane *lane);
-/* tsm_values_settle() by the stream's number; SBT_STREAM_NONE: all streams. */
-void tsm_values_settle_number(uint32_t stream, uint64_t position);
+/* tsm_values_publish_completed() by the stream's number; SBT_STREAM_NONE: all streams. */
+void tsm_values_publish_completed_number(uint32_t stream, uint64_t position);
 /* Writes a COMPLETE record, and before it what the program must have written, so that it could be:
  * no lock is held. */
 void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
@@ -407,7 +407,7 @@ bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t siz
 /* A command that may have written into [start, end) is complete: what has changed there may be
  * older than that, and its HOST_WRITE records say so (SBT_RECORD_HELD). settled() writes them. */
 void tsm_hostmem_held(struct tsm_session *session, uint64_t start, uint64_t end);
-void tsm_hostmem_settled(void);
+void tsm_hostmem_write_held(void);
 /* The device has written [from, to), nothing else is going to, and the bytes are about to be
  * recorded as what it gave back: they are no change of the program's. */
 void tsm_hostmem_known(struct tsm_lane *lane, uint64_t from, uint64_t to);

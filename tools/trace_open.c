@@ -59,7 +59,7 @@ static int drain_lanes(const char *path)
     return tell_salvaged(path, done, &result);
 }
 
-int tsm_trace_settle(const char *path)
+int tsm_trace_recover(const char *path)
 {
     struct tsm_salvage_result result = {0};
     int done = tsm_salvage(path, &result);

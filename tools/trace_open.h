@@ -17,7 +17,7 @@ int tsm_trace_try(struct sbt_reader **out, const char *path);
 /* Brings a trace to rest before a tool writes to it: puts what a dead program left in its lanes file into
  * it, with a note. TSM_E_STATE: its program still runs. Fails also where the lanes file cannot be read:
  * writing an end to the trace would give it up. */
-int tsm_trace_settle(const char *path);
+int tsm_trace_recover(const char *path);
 
 /* Notes on stderr: damage, losses, what is unmodelled. Also call when reading is over: it may have
  * found more. Each line of damage is told once per `*told`, which begins as 0. */

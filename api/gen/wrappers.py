@@ -132,7 +132,7 @@ def foretold(call, helpers, tracked):
 
 def settled_first(call):
     """The call waits for what its stream was given before, in any case or where it says so."""
-    settled = (f'cuda_on_settled_stream(&call, {guarded_stream(call.stream)}, '
+    settled = (f'cuda_on_synchronized_stream(&call, {guarded_stream(call.stream)}, '
                f'{"true" if call.per_thread else "false"});')
     if 'waits' in call.options:
         return [settled]
@@ -284,10 +284,10 @@ def settled(call):
         return []
     of = object_param(call, ('sync',))
     if call.stream:
-        return ['if (ok)', f'    tsm_values_settle({stream_of(call, call.stream)}, UINT64_MAX);']
+        return ['if (ok)', f'    tsm_values_publish_completed({stream_of(call, call.stream)}, UINT64_MAX);']
     if of and of.use.detail == 'event':
         return ['if (ok)', f'    cuda_event_settled(&{of.name}_now);']
-    return ['if (ok)', '    tsm_values_settle(NULL, UINT64_MAX);']
+    return ['if (ok)', '    tsm_values_publish_completed(NULL, UINT64_MAX);']
 
 
 def synchronised(call):

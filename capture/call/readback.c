@@ -545,7 +545,7 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
     if (stream)
         tsm_stream_complete_waits(stream, ticks);
     write_complete(s);
-    tsm_hostmem_settled();
+    tsm_hostmem_write_held();
 }
 
 void tsm_readbacks_before(uint32_t stream, uint64_t position)
@@ -676,7 +676,7 @@ void tsm_synchronised_event(const struct tsm_handle *event)
         return;
     tsm_stream_complete(event->stream, event->position);
     write_complete(s);
-    tsm_hostmem_settled();
+    tsm_hostmem_write_held();
 }
 
 /* ---- commands that are complete by themselves --------------------------------------------------

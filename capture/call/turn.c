@@ -110,7 +110,7 @@ void tsm_turn_end(struct tsm_stream *stream, uint64_t position)
         tsm_futex_wake(&turn->word, 64);
 }
 
-void tsm_call_on_settled_stream(struct tsm_call *call, struct tsm_stream *stream,
+void tsm_call_on_synchronized_stream(struct tsm_call *call, struct tsm_stream *stream,
                                 void (*settle)(void *user), void *user)
 {
     uint64_t known;

@@ -272,7 +272,7 @@ void tsm_values_publish(void)
         tsm_hostmem_publish();
 }
 
-void tsm_values_settle_number(uint32_t stream, uint64_t position)
+void tsm_values_publish_completed_number(uint32_t stream, uint64_t position)
 {
     struct tsm_session *s = tsm_session_current();
     struct awaited a;
@@ -282,9 +282,10 @@ void tsm_values_settle_number(uint32_t stream, uint64_t position)
         tsm_hostmem_value(&a.value, a.after);
 }
 
-void tsm_values_settle(const struct tsm_stream *stream, uint64_t position)
+void tsm_values_publish_completed(const struct tsm_stream *stream, uint64_t position)
 {
-    tsm_values_settle_number(stream ? tsm_stream_number(stream) : SBT_STREAM_NONE, position);
+    tsm_values_publish_completed_number(stream ? tsm_stream_number(stream) : SBT_STREAM_NONE,
+                                        position);
 }
 
 bool tsm_values_await(struct tsm_session *s, const struct tsm_stream *stream)

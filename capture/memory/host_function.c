@@ -263,7 +263,7 @@ void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t posit
                                   .slots = {stream, position},
                                   .slot_count = 2};
 
-    tsm_values_settle_number(stream, position);
+    tsm_values_publish_completed_number(stream, position);
     tsm_note_write(lane, &note);
 }
 

@@ -650,7 +650,7 @@ bool tsm_hostmem_publish(void)
     return true;
 }
 
-void tsm_hostmem_settled(void)
+void tsm_hostmem_write_held(void)
 {
     struct tsm_session *s = tsm_session_current();
 
@@ -668,7 +668,7 @@ void tsm_hostmem_hold(uint64_t start, uint64_t size)
 
 void tsm_hostmem_publish_held(void)
 {
-    tsm_hostmem_settled();
+    tsm_hostmem_write_held();
 }
 
 void tsm_hostmem_publish_range(uint64_t start)

@@ -323,7 +323,7 @@ static void tell_lost(const char *path)
 static int repair(const char *path)
 {
     uint64_t lost = 0;
-    int result = tsm_trace_settle(path);
+    int result = tsm_trace_recover(path);
 
     if (!result)
         result = sbt_repair(path, &lost);

@@ -50,7 +50,7 @@ int tsm_trace_extend(const char *path, int (*add)(struct sbt_writer *writer, voi
     struct sbt_writer *writer = NULL;
     struct sbt_totals totals;
     enum sbt_end end;
-    int error = tsm_trace_settle(path);
+    int error = tsm_trace_recover(path);
 
     if (!error)
         error = old_end(path, &totals, &end);

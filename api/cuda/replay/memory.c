@@ -231,7 +231,7 @@ static size_t unmap_idle(struct cuda_replay *replay)
     struct cuda_memory *m = &replay->memory;
     size_t freed = 0;
 
-    cuda_context_settle(replay);
+    cuda_context_wait(replay);
     for (size_t i = m->run_count; i-- > 0;) {
         if (!m->runs[i].use_count) {
             unmap_run(m, &replay->library.calls, i);
@@ -432,7 +432,7 @@ static CUresult release_region(struct cuda_replay *replay, size_t at)
 
     switch (m->how[at]) {
     case CUDA_HOW_PLACED:
-        result = cuda_context_settle(replay);
+        result = cuda_context_wait(replay);
         leave_pages(m, region->address, region->size);
         return result;
     case CUDA_HOW_REGISTERED:

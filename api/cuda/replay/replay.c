@@ -246,7 +246,7 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
     if (result != CUDA_SUCCESS)
         return cuda_fail(driver, "cuStreamSynchronize", result);
     if (!is_captured)
-        cuda_stream_settled(stream);
+        cuda_stream_synchronized(stream);
     return 0;
 }
 

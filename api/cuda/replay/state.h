@@ -138,7 +138,7 @@ struct cuda_stream_state {
 struct cuda_stream_state *cuda_stream_find(struct cuda_replay *replay, uint32_t number);
 void cuda_streams_finish(struct cuda_replay *replay);
 /* The stream is idle: what was sent can go. */
-void cuda_stream_settled(struct cuda_stream_state *stream);
+void cuda_stream_synchronized(struct cuda_stream_state *stream);
 /* Memory that lives until the stream is idle. NULL: no memory. */
 void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *stream, uint64_t size);
 /* Memory for bytes that the command at `position` gives back. `address`: where the recorded program
@@ -171,7 +171,7 @@ CUresult cuda_legacy_mark(struct cuda_replay *replay);
 /* In the stream's context. Of what is captured there is nothing to wait for. */
 CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
 /* Everything that was sent in the current context is complete, but for what is captured. */
-CUresult cuda_context_settle(struct cuda_replay *replay);
+CUresult cuda_context_wait(struct cuda_replay *replay);
 
 /* ---- contexts of the recorded threads (context.c) ---- */
 

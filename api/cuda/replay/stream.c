@@ -80,7 +80,7 @@ void cuda_streams_finish(struct cuda_replay *replay)
 
 /* ---- sent bytes --------------------------------------------------------------------------- */
 
-void cuda_stream_settled(struct cuda_stream_state *stream)
+void cuda_stream_synchronized(struct cuda_stream_state *stream)
 {
     free_list(stream->sent);
     stream->sent = NULL;
@@ -94,7 +94,7 @@ void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *str
     /* A program that never waits would have us hold all it sent. */
     if (stream->sent_size > SENT_MAX && stream->is_made && !replay->capture_count &&
         replay->library.calls.cuStreamSynchronize(stream->raw) == CUDA_SUCCESS)
-        cuda_stream_settled(stream);
+        cuda_stream_synchronized(stream);
     if (size > SIZE_MAX - sizeof(*bytes) - 1 || !(bytes = malloc(sizeof(*bytes) + size + 1)))
         return NULL;
     bytes->next = stream->sent;
@@ -268,7 +268,7 @@ CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_s
     return stream->mark ? driver->cuEventSynchronize(stream->mark) : CUDA_SUCCESS;
 }
 
-CUresult cuda_context_settle(struct cuda_replay *replay)
+CUresult cuda_context_wait(struct cuda_replay *replay)
 {
     const struct cuda_real *driver = &replay->library.calls;
     CUcontext context = NULL;

@@ -154,7 +154,7 @@ int replay_cuMemUnmap(struct cuda_replay *replay, const struct sbt_record *recor
     cuda_args_begin(&args, replay, record, SLOT_cuMemUnmap_size + 1);
     if (args.error)
         return args.error;
-    cuda_context_settle(replay);
+    cuda_context_wait(replay);
     return cuda_args_end(&args, args.driver->cuMemUnmap(cuda_arg(&args, SLOT_cuMemUnmap_ptr),
                                                         cuda_arg(&args, SLOT_cuMemUnmap_size)));
 }

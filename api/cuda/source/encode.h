@@ -119,7 +119,7 @@ static inline void cuda_waits(const struct tsm_call *call, const struct tsm_hand
 static inline void cuda_event_settled(const struct tsm_handle *event)
 {
     if (tsm_stream_is_at(event, NULL))
-        tsm_values_settle(event->stream, event->position);
+        tsm_values_publish_completed(event->stream, event->position);
 }
 
 static inline void cuda_event_synchronised(const struct tsm_handle *event)

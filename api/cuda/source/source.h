@@ -35,7 +35,7 @@ struct tsm_stream *cuda_stream(CUstream stream);
 struct tsm_stream *cuda_stream_ptsz(CUstream stream);
 /* A command that is sure to wait for what its stream was given before takes its place there. That
  * is waited for first, so that the call itself is short, and host memory is published then. */
-void cuda_on_settled_stream(struct tsm_call *call, CUstream stream, bool per_thread);
+void cuda_on_synchronized_stream(struct tsm_call *call, CUstream stream, bool per_thread);
 
 /* For cuGetProcAddress: what to answer in place of `address`. */
 void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread);

@@ -471,13 +471,13 @@ static void settle(void *stream)
     tsm_hostmem_publish();
 }
 
-void cuda_on_settled_stream(struct tsm_call *call, CUstream raw, bool per_thread)
+void cuda_on_synchronized_stream(struct tsm_call *call, CUstream raw, bool per_thread)
 {
     const CUstream stream = raw ? raw : per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
     struct tsm_stream *known = cuda_stream(stream);
 
     if (known && may_wait_for(stream)) {
-        tsm_call_on_settled_stream(call, known, settle, stream);
+        tsm_call_on_synchronized_stream(call, known, settle, stream);
         return;
     }
     tsm_hostmem_publish();

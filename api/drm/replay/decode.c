@@ -295,5 +295,5 @@ int drm_decode(struct drm_decoder *d, uint32_t type, const void *data, size_t si
     if (next(d, &step) != 1 || step.kind != SBT_STEP_OPEN || step.shape != SBT_SHAPE_STRUCT)
         return drm_decode_malformed();
     error = decode_struct(d, type, *out);
-    return error ? error : drm_decode_settle(d, type, *out);
+    return error ? error : drm_decode_check_reach(d, type, *out);
 }

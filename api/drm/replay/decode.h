@@ -62,7 +62,7 @@ int drm_decode_malformed(void);
 
 /* Goes through what was decoded as the kernel will: all that it is going to read is there, and what
  * it is going to write gets room (decode_settle.c). */
-int drm_decode_settle(struct drm_decoder *d, uint32_t type, uint8_t *memory);
+int drm_decode_check_reach(struct drm_decoder *d, uint32_t type, uint8_t *memory);
 
 /* Number `size` bytes wide. */
 static inline void drm_store(void *at, uint64_t value, size_t size)

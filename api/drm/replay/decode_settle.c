@@ -229,7 +229,7 @@ static int settle_struct(struct drm_decoder *d, const struct place *place)
     return error;
 }
 
-int drm_decode_settle(struct drm_decoder *d, uint32_t type, uint8_t *memory)
+int drm_decode_check_reach(struct drm_decoder *d, uint32_t type, uint8_t *memory)
 {
     const struct place place = {&drm_structs[type], memory, NULL, false};
 

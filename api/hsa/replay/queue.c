@@ -194,7 +194,7 @@ int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream)
     int error = stream->queue ? wait_queue(replay, stream, FOR_EVER) : 0;
 
     for (uint64_t i = 0; i < count; i++)
-        error = error ? error : hsa_signal_settle(replay, stream->flight[i]);
+        error = error ? error : hsa_signal_wait_complete(replay, stream->flight[i]);
     stream->flight_count = 0;
     if (!error)
         stream->dispatched_count = 0;
@@ -317,7 +317,7 @@ static void await_copies(struct hsa_replay *replay, struct hsa_stream *stream)
     uint64_t count = stream->flight_count < HSA_FLIGHT_MAX ? stream->flight_count : HSA_FLIGHT_MAX;
 
     for (uint64_t i = 0; i < count; i++)
-        hsa_signal_settle(replay, stream->flight[i]);
+        hsa_signal_wait_complete(replay, stream->flight[i]);
     stream->flight_count = 0;
 }
 

@@ -180,7 +180,8 @@ bool hsa_signals_stuck(const struct hsa_replay *replay);
 void hsa_signal_set(const struct hsa_replay *replay, struct hsa_signal_state *signal,
                     int64_t value);
 /* Wait until what was sent is complete, as far as that is known. */
-int hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal);
+int hsa_signal_wait_complete(const struct hsa_replay *replay,
+                             const struct hsa_signal_state *signal);
 void hsa_signals_finish(struct hsa_replay *replay);
 
 /* ---- streams (queue.c) --------------------------------------------------------------

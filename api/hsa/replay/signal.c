@@ -64,7 +64,7 @@ static int wait_for(const struct hsa_replay *replay, hsa_signal_t signal, uint64
     return error;
 }
 
-int hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal)
+int hsa_signal_wait_complete(const struct hsa_replay *replay, const struct hsa_signal_state *signal)
 {
     if (!signal || !is_known(signal))
         return 0;

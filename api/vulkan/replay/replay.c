@@ -120,7 +120,7 @@ static uint64_t backend_validation(struct tsm_backend_state *state)
 
 static int carry_out(struct vkr *r, const struct sbt_record *record)
 {
-    int error = vkr_writes_settle(r);
+    int error = vkr_writes_wait(r);
 
     if (error)
         return error;
@@ -139,7 +139,7 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
         return vkr_host_write(&state->replay, record, schema);
     if (SBT_TYPE_API(record->type) != SBT_API_CORE)
         return carry_out(&state->replay, record);
-    error = vkr_writes_settle(&state->replay);
+    error = vkr_writes_wait(&state->replay);
     return error ? error : vkr_checkpoint(&state->replay, record);
 }
 
@@ -165,7 +165,7 @@ static int backend_submit_sync_only(struct tsm_backend_state *state,
                                     const struct sbt_schema *schema)
 {
     struct vkr *r = &state->replay;
-    int error = vkr_writes_settle(r);
+    int error = vkr_writes_wait(r);
 
     if (error)
         return error;
@@ -191,7 +191,7 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
 static int backend_reached(struct tsm_backend_state *state, const struct sbt_record *record,
                            const struct sbt_schema *schema)
 {
-    int error = vkr_writes_settle(&state->replay);
+    int error = vkr_writes_wait(&state->replay);
 
     return error ? error : vkr_completed_await(&state->replay, record, schema);
 }
@@ -199,7 +199,7 @@ static int backend_reached(struct tsm_backend_state *state, const struct sbt_rec
 static int backend_unblock_waiters(struct tsm_backend_state *state)
 {
     struct vkr *r = &state->replay;
-    int result = vkr_writes_settle(r);
+    int result = vkr_writes_wait(r);
 
     if (result)
         return result;
@@ -212,7 +212,7 @@ static int backend_unblock_waiters(struct tsm_backend_state *state)
 static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
 {
     struct vkr *r = &state->replay;
-    int error = vkr_writes_settle(r);
+    int error = vkr_writes_wait(r);
     bool is_wanted = false;
     struct vkr_stream one;
 

@@ -230,7 +230,7 @@ int vkr_allocate_memory(struct vkr_call *c);
 int vkr_free_memory(struct vkr_call *c);
 int vkr_map_memory(struct vkr_call *c);
 int vkr_unmap_memory(struct vkr_call *c);
-/* Bytes of the trace, of record `seq`, into memory. They may be there only when vkr_writes_settle()
+/* Bytes of the trace, of record `seq`, into memory. They may be there only when vkr_writes_wait()
  * has returned, which before anything but another write must be called. */
 int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
                      uint64_t offset, uint64_t seq);
@@ -266,7 +266,7 @@ int vkr_writes_add(struct vkr *r, const struct sbt_blob *blob, uint8_t *out, uin
 /* Before the driver is opened, which takes a while: what can be done for them meanwhile. */
 void vkr_writes_prepare(struct vkr *r);
 /* All that was added is there, or the error of what is not. */
-int vkr_writes_settle(struct vkr *r);
+int vkr_writes_wait(struct vkr *r);
 /* What is not there yet stays away. */
 void vkr_writes_finish(struct vkr *r);
 

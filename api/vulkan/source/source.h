@@ -87,12 +87,12 @@ struct tsm_stream *vk_stream(VkQueue queue);
 
 /* Records what has changed in memory that the program and the device share where the device may
  * have written it, and says so. */
-void vk_memory_settle(void);
+void vk_memory_publish_written(void);
 
 /* Host memory that the GPU can read is about to be read by a command. */
 static inline void vk_publish(void)
 {
-    vk_memory_settle();
+    vk_memory_publish_written();
     tsm_hostmem_publish();
 }
 

@@ -114,7 +114,7 @@ static void send_settled(void (*settle_with)(void *))
 
     if (!begin(&call))
         return;
-    tsm_call_on_settled_stream(&call, fake_stream(0), settle_with, NULL);
+    tsm_call_on_synchronized_stream(&call, fake_stream(0), settle_with, NULL);
     finish(&call, __atomic_add_fetch(&given, 1, __ATOMIC_SEQ_CST));
 }
 

@@ -244,7 +244,7 @@ void tsm_device_foretold(struct tsm_call *call)
 /* Around each wait for the GPU: not looked at here. */
 void tsm_values_publish(void) {}
 
-void tsm_values_settle(const struct tsm_stream *stream, uint64_t position) {}
+void tsm_values_publish_completed(const struct tsm_stream *stream, uint64_t position) {}
 
 /* ---- by hand ------------------------------------------------------------------------------- */
 
@@ -264,7 +264,7 @@ struct tsm_stream *cuda_stream_ptsz(CUstream stream)
     return (struct tsm_stream *)(stream ? (size_t)stream : 2000);
 }
 
-void cuda_on_settled_stream(struct tsm_call *call, CUstream stream, bool per_thread)
+void cuda_on_synchronized_stream(struct tsm_call *call, CUstream stream, bool per_thread)
 {
     call->stream = per_thread ? cuda_stream_ptsz(stream) : cuda_stream(stream);
     call->position = 7;

@@ -435,7 +435,7 @@ int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob 
     /* Shared memory lies at several addresses: by these nobody sees what overlaps. */
     if (m->mapped && is_cached && is_coherent && !m->is_shared)
         return vkr_writes_add(r, blob, m->mapped + offset, size, seq);
-    error = vkr_writes_settle(r);
+    error = vkr_writes_wait(r);
     if (error)
         return error;
     if (!m->mapped)
@@ -459,7 +459,7 @@ static int note_ambiguous(struct vkr *r, struct vkr_memory *m, const struct sbt_
                           uint64_t offset)
 {
     uint8_t recorded[4096], found[4096];
-    int error = vkr_writes_settle(r);
+    int error = vkr_writes_wait(r);
 
     for (uint64_t at = 0; at < blob->size && !error; at += sizeof(found)) {
         size_t part = blob->size - at < sizeof(found) ? (size_t)(blob->size - at) : sizeof(found);

@@ -96,7 +96,7 @@ static void *work(void *user)
     return NULL;
 }
 
-int vkr_writes_settle(struct vkr *r)
+int vkr_writes_wait(struct vkr *r)
 {
     struct vkr_writes *w = r->writes;
     int error = 0;
@@ -205,7 +205,7 @@ int vkr_writes_add(struct vkr *r, const struct sbt_blob *blob, uint8_t *out, uin
     int error = w ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for what the program wrote");
 
     if (!error && w->end && out < w->end)
-        error = vkr_writes_settle(r);
+        error = vkr_writes_wait(r);
     if (error)
         return error;
     w->end = out + size;

@@ -243,7 +243,7 @@ static void hold(const struct memory *m)
                      m->imported ? m->size : m->tracked_size);
 }
 
-void vk_memory_settle(void)
+void vk_memory_publish_written(void)
 {
     if (!__atomic_load_n(&followed, __ATOMIC_RELAXED) || !is_busy())
         return;

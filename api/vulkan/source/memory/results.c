@@ -153,7 +153,7 @@ void vk_memory_report(struct vk_device_state *device)
 {
     struct vk_idle idle;
 
-    vk_memory_settle();
+    vk_memory_publish_written();
     vk_lock_take(&vk_memory_lock);
     if (vk_completion_idle(device, &idle)) {
         struct vk_report r = {.stream = idle.stream, .position = idle.position};
