@@ -75,17 +75,17 @@ const char *tsm_paint(enum tsm_paint paint)
 const char *tsm_clean(const char *text)
 {
     enum { RING = 16 };
-    static struct tsm_line lines[RING];
+    static struct tsm_text_line lines[RING];
     static unsigned next;
-    struct tsm_line *line = &lines[next++ % RING];
+    struct tsm_text_line *line = &lines[next++ % RING];
 
     tsm_buffer_clear(&line->text);
     line->columns = 0;
-    tsm_line_clean(line, text);
+    tsm_text_line_clean(line, text);
     tsm_buffer_add_u8(&line->text, 0);
     if (!line->text.failed)
         return (const char *)line->text.data;
-    tsm_line_lost();
+    tsm_text_line_lost();
     return "(no memory for a text)";
 }
 
@@ -99,19 +99,19 @@ static void put_plain(FILE *out, const char *text, size_t size)
 
 void tsm_put_lines(FILE *out, const char *text)
 {
-    struct tsm_line line = {0};
+    struct tsm_text_line line = {0};
 
     for (size_t size; *text; text += size + (text[size] == '\n')) {
         size = strcspn(text, "\n");
         char *part = strndup(text, size);
-        tsm_line_clean(&line, part ? part : "");
+        tsm_text_line_clean(&line, part ? part : "");
         if (part && !line.text.failed)
-            tsm_line_write(&line, out);
+            tsm_text_line_write(&line, out);
         else
             put_plain(out, text, size);
         free(part);
     }
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
 static void message(char text[MESSAGE_SIZE], const char *format, va_list ap)
@@ -199,7 +199,8 @@ int tsm_terminal_finish(int status)
     tsm_progress_end();
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
-        return tsm_line_is_lacking() ? tsm_complain("out of memory for a part of what is shown")
-                                     : status;
+        return tsm_text_line_is_lacking()
+                   ? tsm_complain("out of memory for a part of what is shown")
+                   : status;
     return tsm_complain("standard output: %s", errno ? strerror(errno) : "write error");
 }

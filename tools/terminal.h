@@ -49,7 +49,7 @@ const char *tsm_paint(enum tsm_paint paint);
 
 /* Text of a trace, or of anybody else, as it can be shown: control characters are escaped, so that it
  * cannot move the cursor, set a title or begin another line. Lives until 16 more were asked for. Whatever
- * is printed with a format goes through this; lines have tsm_line_clean(), JSON escapes by itself. */
+ * is printed with a format goes through this; lines have tsm_text_line_clean(), JSON escapes by itself. */
 const char *tsm_clean(const char *text);
 
 /* The same of a text of several lines, which stay lines. */

@@ -119,20 +119,20 @@ static bool wanted(const struct coverage_values *v, const struct tsm_call_descri
     return !v->calls || fnmatch(v->calls, call->schema->name, 0) == 0;
 }
 
-static void print_call(struct tsm_line *line, const struct tsm_call_description *call)
+static void print_call(struct tsm_text_line *line, const struct tsm_call_description *call)
 {
     static const enum tsm_paint paints[] = {TSM_PAINT_GOOD, TSM_PAINT_GOOD, TSM_PAINT_WARN};
 
-    tsm_line_escape(line, tsm_paint(paints[call->status]));
-    tsm_line_text(line, status_names[call->status]);
-    tsm_line_escape(line, tsm_paint(TSM_PAINT_NONE));
-    tsm_line_pad(line, 12);
-    tsm_line_text(line, call_taints(call) ? "taints" : "");
-    tsm_line_pad(line, 20);
-    tsm_line_text(line, call->family);
-    tsm_line_pad(line, 36);
-    tsm_line_text(line, call->schema->name);
-    tsm_line_write(line, stdout);
+    tsm_text_line_escape(line, tsm_paint(paints[call->status]));
+    tsm_text_line_text(line, status_names[call->status]);
+    tsm_text_line_escape(line, tsm_paint(TSM_PAINT_NONE));
+    tsm_text_line_pad(line, 12);
+    tsm_text_line_text(line, call_taints(call) ? "taints" : "");
+    tsm_text_line_pad(line, 20);
+    tsm_text_line_text(line, call->family);
+    tsm_text_line_pad(line, 36);
+    tsm_text_line_text(line, call->schema->name);
+    tsm_text_line_write(line, stdout);
 }
 
 static void json_call(struct tsm_json *j, const struct tsm_api_description *api,
@@ -150,7 +150,7 @@ static void json_call(struct tsm_json *j, const struct tsm_api_description *api,
 static void list_api(const struct coverage_values *v, const struct tsm_api_description *api,
                      struct tsm_json *j, struct sums *sums)
 {
-    struct tsm_line line = {.width = tsm_terminal_width()};
+    struct tsm_text_line line = {.width = tsm_terminal_width()};
 
     for (size_t i = 0; i < api->call_count; i++) {
         const struct tsm_call_description *call = &api->calls[i];
@@ -164,7 +164,7 @@ static void list_api(const struct coverage_values *v, const struct tsm_api_descr
         else
             print_call(&line, call);
     }
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
 static int list_build(const struct coverage_values *v)
@@ -298,7 +298,7 @@ static int by_count(const void *a, const void *b)
 static void print_found(const struct trace_sums *sums, bool wants_json)
 {
     struct tsm_json j = {.out = stdout};
-    struct tsm_line line = {.width = tsm_terminal_width()};
+    struct tsm_text_line line = {.width = tsm_terminal_width()};
 
     if (wants_json) {
         tsm_json_begin(&j, "tscoverage/1");
@@ -315,12 +315,12 @@ static void print_found(const struct trace_sums *sums, bool wants_json)
             tsm_json_close(&j, '}');
             continue;
         }
-        tsm_line_right(&line, f->count, 10);
-        tsm_line_pad(&line, 12);
-        tsm_line_text(&line, f->taints ? "taints" : "");
-        tsm_line_pad(&line, 20);
-        tsm_line_clean(&line, f->name);
-        tsm_line_write(&line, stdout);
+        tsm_text_line_right(&line, f->count, 10);
+        tsm_text_line_pad(&line, 12);
+        tsm_text_line_text(&line, f->taints ? "taints" : "");
+        tsm_text_line_pad(&line, 20);
+        tsm_text_line_clean(&line, f->name);
+        tsm_text_line_write(&line, stdout);
     }
     if (wants_json) {
         tsm_json_close(&j, ']');
@@ -328,7 +328,7 @@ static void print_found(const struct trace_sums *sums, bool wants_json)
     } else if (sums->count == 0) {
         printf("every call of this trace is modelled\n");
     }
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
 static int list_trace(const struct coverage_values *v, const char *path)

@@ -147,79 +147,80 @@ static void print_head(const struct info *info)
 static void print_checkpoints(const struct info *info)
 {
     size_t count = sbt_reader_checkpoint_count(info->reader);
-    struct tsm_line line = {0};
+    struct tsm_text_line line = {0};
 
     if (count == 0)
         return;
     title("checkpoints");
     for (size_t i = 0; i < count; i++) {
         const struct sbt_checkpoint *c = sbt_reader_checkpoint(info->reader, i);
-        tsm_line_right(&line, c->number, 8);
-        tsm_line_text(&line, "  record ");
-        tsm_line_right(&line, c->seq, 10);
-        tsm_line_time(&line, c->time_ns, 14);
-        tsm_line_text(&line, "  ");
-        tsm_line_size(&line, c->size);
+        tsm_text_line_right(&line, c->number, 8);
+        tsm_text_line_text(&line, "  record ");
+        tsm_text_line_right(&line, c->seq, 10);
+        tsm_text_line_time(&line, c->time_ns, 14);
+        tsm_text_line_text(&line, "  ");
+        tsm_text_line_size(&line, c->size);
         if (c->flags & SBT_CHECKPOINT_START)
-            tsm_line_text(&line, "  recording begins here");
-        tsm_line_write(&line, stdout);
+            tsm_text_line_text(&line, "  recording begins here");
+        tsm_text_line_write(&line, stdout);
     }
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
 static void print_metadata(const struct info *info)
 {
-    struct tsm_line line = {.width = tsm_terminal_width()};
+    struct tsm_text_line line = {.width = tsm_terminal_width()};
     const char *name, *value;
 
     title("metadata");
     for (size_t i = 0; i < sbt_reader_metadata_count(info->reader); i++) {
         sbt_reader_metadata(info->reader, i, &name, &value);
-        tsm_line_text(&line, "  ");
-        tsm_line_clean(&line, name);
-        tsm_line_pad(&line, 28);
-        tsm_line_clean(&line, value);
-        tsm_line_write(&line, stdout);
+        tsm_text_line_text(&line, "  ");
+        tsm_text_line_clean(&line, name);
+        tsm_text_line_pad(&line, 28);
+        tsm_text_line_clean(&line, value);
+        tsm_text_line_write(&line, stdout);
     }
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
-static void print_chunk_sum(struct tsm_line *line, const char *name, const struct chunk_sum *sum)
+static void print_chunk_sum(struct tsm_text_line *line, const char *name,
+                            const struct chunk_sum *sum)
 {
     char ratio[32];
 
     if (sum->count == 0)
         return;
-    tsm_line_text(line, "  ");
-    tsm_line_text(line, name);
-    tsm_line_pad(line, 16);
-    tsm_line_right(line, sum->count, 8);
-    tsm_line_text(line, "  ");
-    tsm_line_size(line, sum->raw_size);
-    tsm_line_pad(line, 40);
-    tsm_line_size(line, sum->stored_size);
-    tsm_line_pad(line, 54);
+    tsm_text_line_text(line, "  ");
+    tsm_text_line_text(line, name);
+    tsm_text_line_pad(line, 16);
+    tsm_text_line_right(line, sum->count, 8);
+    tsm_text_line_text(line, "  ");
+    tsm_text_line_size(line, sum->raw_size);
+    tsm_text_line_pad(line, 40);
+    tsm_text_line_size(line, sum->stored_size);
+    tsm_text_line_pad(line, 54);
     tsm_format(ratio, sizeof(ratio), "%.2f",
                sum->stored_size ? (double)sum->raw_size / (double)sum->stored_size : 1.0);
-    tsm_line_text(line, ratio);
-    tsm_line_write(line, stdout);
+    tsm_text_line_text(line, ratio);
+    tsm_text_line_write(line, stdout);
 }
 
 static void print_chunks(const struct info *info)
 {
-    struct tsm_line line = {0};
+    struct tsm_text_line line = {0};
 
     title("chunks             count  content       stored        ratio");
     for (uint32_t type = 0; type <= SBT_CHUNK_TYPE_END; type++)
         print_chunk_sum(&line, sbt_chunk_type_name(type), &info->chunks[type]);
     print_chunk_sum(&line, "all", &info->all);
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
 static void print_calls(const struct info *info)
 {
     const struct tsm_statistics *s = &info->statistics;
-    struct tsm_line line = {.width = tsm_terminal_width()};
+    struct tsm_text_line line = {.width = tsm_terminal_width()};
 
     title("calls");
     printf("  %" PRIu64 " records, %" PRIu64 " commands; streams: %" PRIu32 ", threads: %" PRIu32
@@ -231,14 +232,14 @@ static void print_calls(const struct info *info)
     printf("     count    failed       seconds  call\n");
     for (size_t i = 0; i < s->call_count; i++) {
         const struct sbt_schema *schema = sbt_reader_schema(info->reader, s->calls[i].type);
-        tsm_line_right(&line, s->calls[i].count, 10);
-        tsm_line_right(&line, s->calls[i].failed_count, 10);
-        tsm_line_time(&line, s->calls[i].duration_ns, 14);
-        tsm_line_text(&line, "  ");
-        tsm_line_clean(&line, schema ? schema->name : "unknown");
-        tsm_line_write(&line, stdout);
+        tsm_text_line_right(&line, s->calls[i].count, 10);
+        tsm_text_line_right(&line, s->calls[i].failed_count, 10);
+        tsm_text_line_time(&line, s->calls[i].duration_ns, 14);
+        tsm_text_line_text(&line, "  ");
+        tsm_text_line_clean(&line, schema ? schema->name : "unknown");
+        tsm_text_line_write(&line, stdout);
     }
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
 static void print_text(const struct info *info)

@@ -113,7 +113,7 @@ static void show_record(struct show *s, struct look *l, const struct sbt_record 
         return;
     }
     tsm_ioctl_put(&l->text, &s->all, record);
-    tsm_line_write(&l->text.line, s->out);
+    tsm_text_line_write(&l->text.line, s->out);
     if (s->values->commands)
         tsm_ioctl_commands(l->reader, record, s->out);
     if (s->values->stacks && l->symbols)

@@ -123,15 +123,15 @@ static uint64_t percent(uint64_t part, uint64_t whole)
 
 #define COLUMNS "         warps       threads  active   waits   waiting"
 
-static void put_columns(struct tsm_line *line, const struct tsm_gpu_count *c)
+static void put_columns(struct tsm_text_line *line, const struct tsm_gpu_count *c)
 {
-    tsm_line_right(line, c->warps, 14);
-    tsm_line_right(line, c->threads, 14);
-    tsm_line_right(line, percent(c->threads, c->warps * 32), 7);
-    tsm_line_text(line, "%");
-    tsm_line_right(line, c->waits, 8);
-    tsm_line_right(line, c->wait_steps, 10);
-    tsm_line_text(line, "  ");
+    tsm_text_line_right(line, c->warps, 14);
+    tsm_text_line_right(line, c->threads, 14);
+    tsm_text_line_right(line, percent(c->threads, c->warps * 32), 7);
+    tsm_text_line_text(line, "%");
+    tsm_text_line_right(line, c->waits, 8);
+    tsm_text_line_right(line, c->wait_steps, 10);
+    tsm_text_line_text(line, "  ");
 }
 
 static const char *text_of(const struct tsm_gpu_profile *p, const struct tsm_gpu_count *c)
@@ -151,7 +151,7 @@ static void title(const char *text)
 
 static void print_top(const struct tsm_gpu_profile *p, const struct tables *t, uint64_t top)
 {
-    struct tsm_line line = {.width = tsm_terminal_width()};
+    struct tsm_text_line line = {.width = tsm_terminal_width()};
 
     printf("%zu launches, %" PRIu64 " warp instructions, %" PRIu64
            " thread instructions; %zu samples, one in %" PRIu64 "\n",
@@ -159,20 +159,20 @@ static void print_top(const struct tsm_gpu_profile *p, const struct tables *t, u
     title(COLUMNS "  function");
     for (size_t k = 0; k < t->function_count && k < top; k++) {
         put_columns(&line, &t->functions[k]);
-        tsm_line_clean(&line, t->functions[k].function);
-        tsm_line_write(&line, stdout);
+        tsm_text_line_clean(&line, t->functions[k].function);
+        tsm_text_line_write(&line, stdout);
     }
     title(COLUMNS "  module:line");
     for (size_t k = 0; k < t->line_count && k < top; k++) {
         put_columns(&line, &t->lines[k]);
-        tsm_line_u64(&line, t->lines[k].module + 1);
-        tsm_line_text(&line, ":");
-        tsm_line_u64(&line, t->lines[k].line);
-        tsm_line_pad(&line, 66);
-        tsm_line_clean(&line, skip_space(text_of(p, &t->lines[k])));
-        tsm_line_write(&line, stdout);
+        tsm_text_line_u64(&line, t->lines[k].module + 1);
+        tsm_text_line_text(&line, ":");
+        tsm_text_line_u64(&line, t->lines[k].line);
+        tsm_text_line_pad(&line, 66);
+        tsm_text_line_clean(&line, skip_space(text_of(p, &t->lines[k])));
+        tsm_text_line_write(&line, stdout);
     }
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
 static void print_module(const struct tsm_gpu_profile *p, uint64_t module)
@@ -180,7 +180,7 @@ static void print_module(const struct tsm_gpu_profile *p, uint64_t module)
     const struct tsm_gpu_module *m = &p->modules[module];
     const struct tsm_gpu_count **of_line =
         calloc(m->line_count + 1, sizeof(struct tsm_gpu_count *));
-    struct tsm_line line = {.width = tsm_terminal_width()};
+    struct tsm_text_line line = {.width = tsm_terminal_width()};
 
     for (size_t k = 0; of_line && k < p->count_count; k++)
         if (p->counts[k].module == module)
@@ -192,13 +192,13 @@ static void print_module(const struct tsm_gpu_profile *p, uint64_t module)
         if (of_line[k])
             put_columns(&line, of_line[k]);
         else
-            tsm_line_pad(&line, 56);
-        tsm_line_right(&line, k, 5);
-        tsm_line_text(&line, "  ");
-        tsm_line_clean(&line, m->lines[k - 1]);
-        tsm_line_write(&line, stdout);
+            tsm_text_line_pad(&line, 56);
+        tsm_text_line_right(&line, k, 5);
+        tsm_text_line_text(&line, "  ");
+        tsm_text_line_clean(&line, m->lines[k - 1]);
+        tsm_text_line_write(&line, stdout);
     }
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
     free(of_line);
 }
 

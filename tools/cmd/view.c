@@ -164,17 +164,17 @@ static void show_stack_json(struct view *view, uint32_t stack)
 static void put_parent(struct view *view, const struct sbt_record *record)
 {
     const struct sbt_schema *schema;
-    struct tsm_line *line = &view->text.line;
+    struct tsm_text_line *line = &view->text.line;
     uint64_t seq;
     uint32_t type;
 
     if (!tsm_call_nesting_parent(view->nest, record, &seq, &type))
         return;
     schema = sbt_reader_schema(view->reader, type);
-    tsm_line_text(line, "  < ");
-    tsm_line_clean(line, schema ? schema->name : "?");
-    tsm_line_text(line, " #");
-    tsm_line_u64(line, seq);
+    tsm_text_line_text(line, "  < ");
+    tsm_text_line_clean(line, schema ? schema->name : "?");
+    tsm_text_line_text(line, " #");
+    tsm_text_line_u64(line, seq);
 }
 
 /* As another member of the object that the line is. */
@@ -214,7 +214,7 @@ static void show(struct view *view, const struct sbt_record *record)
     }
     tsm_record_text_put(&view->text, record);
     put_parent(view, record);
-    tsm_line_write(&view->text.line, stdout);
+    tsm_text_line_write(&view->text.line, stdout);
     if (view->values->stacks)
         tsm_symbols_write_stack(view->symbols, view->reader, record->stack, &view->text.line,
                                 STACK_COLUMN, stdout);

@@ -151,11 +151,11 @@ static bool number_at(const struct tsm_buffer *list, uint64_t index, uint64_t *o
 static void put_property(struct tsm_record_text *t, const char *name, uint64_t id, uint64_t value)
 {
     if (name)
-        tsm_line_clean(&t->line, name);
+        tsm_text_line_clean(&t->line, name);
     else
-        tsm_line_u64(&t->line, id);
-    tsm_line_text(&t->line, "=");
-    tsm_line_u64(&t->line, value);
+        tsm_text_line_u64(&t->line, id);
+    tsm_text_line_text(&t->line, "=");
+    tsm_text_line_u64(&t->line, value);
 }
 
 static void put_commit(struct tsm_record_text *t, const struct tsm_modes *modes,
@@ -166,19 +166,19 @@ static void put_commit(struct tsm_record_text *t, const struct tsm_modes *modes,
     for (uint64_t i = 0;
          number_at(&lists[OBJECTS], i, &object) && number_at(&lists[COUNTS], i, &count); i++) {
         const char *type = name_of(modes, device, object);
-        tsm_line_text(&t->line, ", ");
-        tsm_line_clean(&t->line, type ? type : "object");
-        tsm_line_text(&t->line, "#");
-        tsm_line_u64(&t->line, object);
-        tsm_line_text(&t->line, " {");
+        tsm_text_line_text(&t->line, ", ");
+        tsm_text_line_clean(&t->line, type ? type : "object");
+        tsm_text_line_text(&t->line, "#");
+        tsm_text_line_u64(&t->line, object);
+        tsm_text_line_text(&t->line, " {");
         for (uint64_t k = 0; k < count && number_at(&lists[PROPERTIES], at, &id) &&
                              number_at(&lists[VALUES], at, &value);
              k++, at++) {
             if (k)
-                tsm_line_text(&t->line, " ");
+                tsm_text_line_text(&t->line, " ");
             put_property(t, name_of(modes, device, id), id, value);
         }
-        tsm_line_text(&t->line, "}");
+        tsm_text_line_text(&t->line, "}");
     }
 }
 

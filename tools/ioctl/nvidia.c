@@ -182,27 +182,28 @@ static const struct layout layouts[] = {
      {{"client", 0}, {"parent", 4}, {"object", 8}, {"class", 12}, {"parameters_size", 32}}},
 };
 
-static void put_hex(struct tsm_line *line, const char *before, const char *name, uint64_t value)
+static void put_hex(struct tsm_text_line *line, const char *before, const char *name,
+                    uint64_t value)
 {
-    tsm_line_text(line, before);
-    tsm_line_text(line, name);
-    tsm_line_text(line, "=");
-    tsm_line_hex(line, value);
+    tsm_text_line_text(line, before);
+    tsm_text_line_text(line, name);
+    tsm_text_line_text(line, "=");
+    tsm_text_line_hex(line, value);
 }
 
-static void put_carried(struct tsm_line *line, const uint8_t *in)
+static void put_carried(struct tsm_text_line *line, const uint8_t *in)
 {
     const char *name = name_of(tsm_get_u32(in));
 
-    tsm_line_text(line, ", ");
+    tsm_text_line_text(line, ", ");
     if (name)
-        tsm_line_text(line, name);
+        tsm_text_line_text(line, name);
     else
-        tsm_line_hex(line, tsm_get_u32(in));
+        tsm_text_line_hex(line, tsm_get_u32(in));
     put_hex(line, " ", "size", tsm_get_u32(in + 4));
 }
 
-static void put_named(struct tsm_line *line, enum tsm_nvidia_what what, uint32_t number,
+static void put_named(struct tsm_text_line *line, enum tsm_nvidia_what what, uint32_t number,
                       unsigned branch)
 {
     bool sure;
@@ -210,12 +211,12 @@ static void put_named(struct tsm_line *line, enum tsm_nvidia_what what, uint32_t
 
     if (!name)
         return;
-    tsm_line_text(line, " (");
-    tsm_line_text(line, name);
-    tsm_line_text(line, sure ? ")" : "?)");
+    tsm_text_line_text(line, " (");
+    tsm_text_line_text(line, name);
+    tsm_text_line_text(line, sure ? ")" : "?)");
 }
 
-static void put_members(struct tsm_line *line, const struct layout *l, const uint8_t *in,
+static void put_members(struct tsm_text_line *line, const struct layout *l, const uint8_t *in,
                         unsigned branch)
 {
     for (size_t k = 0; k < 6 && l->members[k].name; k++) {
@@ -229,7 +230,7 @@ static void put_members(struct tsm_line *line, const struct layout *l, const uin
     }
 }
 
-bool tsm_nvidia_put(struct tsm_line *line, const struct tsm_nvidia_call *call, unsigned branch)
+bool tsm_nvidia_put(struct tsm_text_line *line, const struct tsm_nvidia_call *call, unsigned branch)
 {
     uint32_t number = call->request & 0xff;
 

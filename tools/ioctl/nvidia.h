@@ -35,6 +35,6 @@ const char *tsm_nvidia_named(enum tsm_nvidia_what what, uint32_t number, unsigne
                              bool *sure);
 
 /* ", client=0x1 ... => status=0x0". False: nothing is known of this one. */
-bool tsm_nvidia_put(struct tsm_line *line, const struct tsm_nvidia_call *call, unsigned branch);
+bool tsm_nvidia_put(struct tsm_text_line *line, const struct tsm_nvidia_call *call, unsigned branch);
 
 #endif

@@ -118,12 +118,12 @@ static void put_fd(struct tsm_record_text *t, const struct tsm_ioctls *all,
     uint32_t id = (uint32_t)slot(record, DRM_SLOT_FILE);
     const char *name = id && id <= all->file_count ? all->files[id - 1].name : "file";
 
-    tsm_line_i64(&t->line, (int64_t)slot(record, DRM_SLOT_FD));
-    tsm_line_text(&t->line, "<");
-    tsm_line_clean(&t->line, name);
-    tsm_line_text(&t->line, "#");
-    tsm_line_u64(&t->line, id);
-    tsm_line_text(&t->line, ">");
+    tsm_text_line_i64(&t->line, (int64_t)slot(record, DRM_SLOT_FD));
+    tsm_text_line_text(&t->line, "<");
+    tsm_text_line_clean(&t->line, name);
+    tsm_text_line_text(&t->line, "#");
+    tsm_text_line_u64(&t->line, id);
+    tsm_text_line_text(&t->line, ">");
 }
 
 /* ---- one record
@@ -134,7 +134,7 @@ static void put_string(struct tsm_record_text *t, uint64_t id)
 {
     const char *text = id ? sbt_reader_string(t->reader, (uint32_t)id) : NULL;
 
-    tsm_line_quoted(&t->line, text ? text : "?");
+    tsm_text_line_quoted(&t->line, text ? text : "?");
 }
 
 static void put_opened(struct tsm_record_text *t, const struct tsm_ioctls *all,
@@ -142,13 +142,13 @@ static void put_opened(struct tsm_record_text *t, const struct tsm_ioctls *all,
 {
     const char *how = sbt_reader_enum_name(t->reader, "drm_how", (int64_t)slot(record, FILE_HOW));
 
-    tsm_line_text(&t->line, how ? how : "file");
+    tsm_text_line_text(&t->line, how ? how : "file");
     if (slot(record, FILE_PATH)) {
-        tsm_line_text(&t->line, "(");
+        tsm_text_line_text(&t->line, "(");
         put_string(t, slot(record, FILE_PATH));
-        tsm_line_text(&t->line, ")");
+        tsm_text_line_text(&t->line, ")");
     }
-    tsm_line_text(&t->line, " = ");
+    tsm_text_line_text(&t->line, " = ");
     put_fd(t, all, record);
 }
 
@@ -156,26 +156,26 @@ static void put_map(struct tsm_record_text *t, const struct tsm_ioctls *all,
                     const struct sbt_record *record)
 {
     if (!slot(record, 6)) { /* the recorder's own */
-        tsm_line_text(&t->line, "looked at ");
-        tsm_line_u64(&t->line, slot(record, 3));
-        tsm_line_text(&t->line, " bytes of ");
+        tsm_text_line_text(&t->line, "looked at ");
+        tsm_text_line_u64(&t->line, slot(record, 3));
+        tsm_text_line_text(&t->line, " bytes of ");
         put_fd(t, all, record);
-        tsm_line_text(&t->line, " at ");
-        tsm_line_hex(&t->line, slot(record, 2));
+        tsm_text_line_text(&t->line, " at ");
+        tsm_text_line_hex(&t->line, slot(record, 2));
         return;
     }
-    tsm_line_text(&t->line, "mmap(");
+    tsm_text_line_text(&t->line, "mmap(");
     put_fd(t, all, record);
-    tsm_line_text(&t->line, ", offset ");
-    tsm_line_hex(&t->line, slot(record, 4));
-    tsm_line_text(&t->line, ", ");
-    tsm_line_u64(&t->line, slot(record, 3));
+    tsm_text_line_text(&t->line, ", offset ");
+    tsm_text_line_hex(&t->line, slot(record, 4));
+    tsm_text_line_text(&t->line, ", ");
+    tsm_text_line_u64(&t->line, slot(record, 3));
     if (slot(record, 7)) {
-        tsm_line_text(&t->line, ", bo#");
-        tsm_line_u64(&t->line, slot(record, 7));
+        tsm_text_line_text(&t->line, ", bo#");
+        tsm_text_line_u64(&t->line, slot(record, 7));
     }
-    tsm_line_text(&t->line, ") = ");
-    tsm_line_hex(&t->line, slot(record, 2));
+    tsm_text_line_text(&t->line, ") = ");
+    tsm_text_line_hex(&t->line, slot(record, 2));
 }
 
 /* The struct that went in, and what is new in the one that came out. */
@@ -193,7 +193,7 @@ static void put_structs(struct tsm_record_text *t, const struct sbt_record *reco
             shown = tsm_record_text_compare(t->reader, record, (uint32_t)in, i, f);
         if (!shown)
             continue;
-        tsm_line_text(&t->line, !strcmp(f->name, "out") ? " => " : ", ");
+        tsm_text_line_text(&t->line, !strcmp(f->name, "out") ? " => " : ", ");
         tsm_record_text_members(t, record, i, f, shown);
         in = (int)i;
     }
@@ -210,12 +210,12 @@ static void put_bytes(struct tsm_record_text *t, const struct sbt_record *record
         if (f->type != SBT_FIELD_BYTES || !sbt_record_bytes(record, i, &data, &size) || !size ||
             i < first)
             continue;
-        tsm_line_text(&t->line, !strcmp(f->name, "out") || !strcmp(f->name, "parameters_out")
-                                    ? " => "
-                                    : ", ");
+        tsm_text_line_text(&t->line, !strcmp(f->name, "out") || !strcmp(f->name, "parameters_out")
+                                         ? " => "
+                                         : ", ");
         if (!strcmp(f->name, "more") || !strcmp(f->name, "parameters")) {
-            tsm_line_text(&t->line, f->name);
-            tsm_line_text(&t->line, "=");
+            tsm_text_line_text(&t->line, f->name);
+            tsm_text_line_text(&t->line, "=");
         }
         tsm_record_text_bytes(t, data, size);
     }
@@ -237,18 +237,18 @@ static void put_ioctl(struct tsm_record_text *t, const struct tsm_ioctls *all,
 
     tsm_format(unknown, sizeof(unknown), "ioctl 0x%08x", request);
     const char *nvidia = IS(record, IOCTL) ? tsm_ioctls_raw_name(all, record) : NULL;
-    tsm_line_clean(&t->line, nvidia ? nvidia : IS(record, IOCTL) ? unknown : schema->name);
-    tsm_line_text(&t->line, "(");
+    tsm_text_line_clean(&t->line, nvidia ? nvidia : IS(record, IOCTL) ? unknown : schema->name);
+    tsm_text_line_text(&t->line, "(");
     put_fd(t, all, record);
     put_structs(t, record, schema);
     tsm_modes_put(t, &all->modes, record, device_of(all, record));
     put_bytes(t, record, schema,
               nvidia && put_nvidia(t, all, record) ? DRM_SLOT_COMMON + 2 : DRM_SLOT_COMMON);
     if (!(request >> 16 & 0x3fff) && slot(record, DRM_SLOT_ARGUMENT)) {
-        tsm_line_text(&t->line, ", ");
-        tsm_line_hex(&t->line, slot(record, DRM_SLOT_ARGUMENT));
+        tsm_text_line_text(&t->line, ", ");
+        tsm_text_line_hex(&t->line, slot(record, DRM_SLOT_ARGUMENT));
     }
-    tsm_line_text(&t->line, ")");
+    tsm_text_line_text(&t->line, ")");
 }
 
 static void put_result(struct tsm_record_text *t, const struct sbt_record *record)
@@ -256,14 +256,14 @@ static void put_result(struct tsm_record_text *t, const struct sbt_record *recor
     char text[96];
 
     if (record->result >= 0) {
-        tsm_line_text(&t->line, " = ");
-        tsm_line_i64(&t->line, record->result);
+        tsm_text_line_text(&t->line, " = ");
+        tsm_text_line_i64(&t->line, record->result);
         return;
     }
     const char *name = sbt_reader_enum_name(t->reader, "errno", record->result);
     tsm_format(text, sizeof(text), " = -1 %s (%s)", name ? name : "error",
                strerror((int)(0 - (uint64_t)record->result)));
-    tsm_line_clean(&t->line, text);
+    tsm_text_line_clean(&t->line, text);
 }
 
 static void put_end(struct tsm_record_text *t, const struct sbt_record *record)
@@ -271,15 +271,15 @@ static void put_end(struct tsm_record_text *t, const struct sbt_record *record)
     char text[64];
 
     tsm_format(text, sizeof(text), " <%.6f>", (double)record->duration_ns / 1e9);
-    tsm_line_text(&t->line, text);
+    tsm_text_line_text(&t->line, text);
     if (slot(record, DRM_SLOT_RETRIES)) {
         tsm_format(text, sizeof(text), " (tried %llu times)",
                    (unsigned long long)slot(record, DRM_SLOT_RETRIES) + 1);
-        tsm_line_text(&t->line, text);
+        tsm_text_line_text(&t->line, text);
     }
     if (record->stream != SBT_STREAM_NONE) {
-        tsm_line_text(&t->line, " s");
-        tsm_line_u64(&t->line, record->stream);
+        tsm_text_line_text(&t->line, " s");
+        tsm_text_line_u64(&t->line, record->stream);
     }
 }
 
@@ -288,28 +288,28 @@ void tsm_ioctl_put(struct tsm_record_text *t, const struct tsm_ioctls *all,
 {
     const struct sbt_schema *schema = sbt_reader_schema(t->reader, record->type);
 
-    tsm_line_time(&t->line, record->time_ns, TIME_COLUMNS);
-    tsm_line_text(&t->line, " ");
+    tsm_text_line_time(&t->line, record->time_ns, TIME_COLUMNS);
+    tsm_text_line_text(&t->line, " ");
     if (!schema) {
-        tsm_line_text(&t->line, "?");
+        tsm_text_line_text(&t->line, "?");
     } else if (IS(record, FILE)) {
         put_opened(t, all, record);
     } else if (IS(record, CLOSE) || IS(record, DUP)) {
-        tsm_line_text(&t->line, IS(record, CLOSE) ? "close(" : "dup(");
+        tsm_text_line_text(&t->line, IS(record, CLOSE) ? "close(" : "dup(");
         put_fd(t, all, record);
-        tsm_line_text(&t->line, ")");
+        tsm_text_line_text(&t->line, ")");
     } else if (IS(record, POLL)) {
-        tsm_line_text(&t->line, "ready(");
+        tsm_text_line_text(&t->line, "ready(");
         put_fd(t, all, record);
-        tsm_line_text(&t->line, slot(record, 2) & 4 ? ", POLLOUT)" : ")");
+        tsm_text_line_text(&t->line, slot(record, 2) & 4 ? ", POLLOUT)" : ")");
     } else if (IS(record, MAP)) {
         put_map(t, all, record);
     } else if (IS(record, UNMAP)) {
-        tsm_line_text(&t->line, "munmap(");
-        tsm_line_hex(&t->line, slot(record, 0));
-        tsm_line_text(&t->line, ", ");
-        tsm_line_u64(&t->line, slot(record, 1));
-        tsm_line_text(&t->line, ")");
+        tsm_text_line_text(&t->line, "munmap(");
+        tsm_text_line_hex(&t->line, slot(record, 0));
+        tsm_text_line_text(&t->line, ", ");
+        tsm_text_line_u64(&t->line, slot(record, 1));
+        tsm_text_line_text(&t->line, ")");
     } else {
         put_ioctl(t, all, record, schema);
         put_result(t, record);

@@ -21,7 +21,7 @@ struct tsm_kernel_view {
     size_t next;
     uint64_t start_ns;
     bool json;
-    struct tsm_line line;
+    struct tsm_text_line line;
 };
 
 /* Sessions that ran side by side lie one behind the other. */
@@ -71,7 +71,7 @@ void tsm_kernel_view_destroy(struct tsm_kernel_view *view)
     tsm_host_fences_finish(&view->host);
     tsm_submit_jobs_finish(&view->submits);
     tsm_ring_jobs_finish(&view->jobs);
-    tsm_line_finish(&view->line);
+    tsm_text_line_finish(&view->line);
     free(view);
 }
 
@@ -134,25 +134,25 @@ static void show_json(const struct tsm_kernel_view *view, const struct tsm_ring_
 static void show_text(struct tsm_kernel_view *view, const struct tsm_ring_record *r)
 {
     const struct tsm_ring *ring = tsm_ring_find(&view->jobs, r->ring);
-    struct tsm_line *line = &view->line;
+    struct tsm_text_line *line = &view->line;
     char text[96];
 
     snprintf(text, sizeof(text), "k cpu%u %12.6f pid %u ", r->cpu,
              ((double)r->ts_ns - (double)view->start_ns) / 1e9, r->pid);
-    tsm_line_text(line, text);
-    tsm_line_text(line, record_name(r->type));
+    tsm_text_line_text(line, text);
+    tsm_text_line_text(line, record_name(r->type));
     if (r->type == GRTRACE_METADATA) {
         metadata_text(text, r);
-        tsm_line_text(line, " ");
-        tsm_line_clean(line, text);
+        tsm_text_line_text(line, " ");
+        tsm_text_line_clean(line, text);
     } else if (r->type != GRTRACE_STREAM_INFO) {
-        tsm_line_text(line, " ");
-        tsm_line_clean(line, ring ? ring->name : "-");
+        tsm_text_line_text(line, " ");
+        tsm_text_line_clean(line, ring ? ring->name : "-");
         snprintf(text, sizeof(text), " ctx %" PRIu64 " #%" PRIu64 " value %" PRIu64, r->ctx,
                  r->seqno, r->value);
-        tsm_line_text(line, text);
+        tsm_text_line_text(line, text);
     }
-    tsm_line_write(line, stdout);
+    tsm_text_line_write(line, stdout);
 }
 
 void tsm_kernel_view_upto(struct tsm_kernel_view *view, uint64_t time_ns)
@@ -231,23 +231,23 @@ static void job_json(const struct tsm_submit_job *submit, const struct step step
 static void job_text(struct tsm_kernel_view *view, const struct tsm_submit_job *submit,
                      const struct step steps[STEP_COUNT], const char *ring)
 {
-    struct tsm_line *line = &view->line;
+    struct tsm_text_line *line = &view->line;
     char text[96];
 
-    tsm_line_text(line, "k job ");
-    tsm_line_clean(line, ring ? ring : "-");
+    tsm_text_line_text(line, "k job ");
+    tsm_text_line_clean(line, ring ? ring : "-");
     snprintf(text, sizeof(text), " ctx %" PRIu64 " #%" PRIu64 ": call 0", submit->job->ctx,
              submit->job->seqno);
-    tsm_line_text(line, text);
+    tsm_text_line_text(line, text);
     for (int i = 0; i < STEP_COUNT; i++) {
         if (!steps[i].ns)
             continue;
         snprintf(text, sizeof(text), ", %s %+.1f", steps[i].name,
                  ((double)steps[i].ns - (double)submit->call_ns) / 1e3);
-        tsm_line_text(line, text);
+        tsm_text_line_text(line, text);
     }
-    tsm_line_text(line, " us");
-    tsm_line_write(line, stdout);
+    tsm_text_line_text(line, " us");
+    tsm_text_line_write(line, stdout);
 }
 
 void tsm_kernel_view_job(struct tsm_kernel_view *view, uint64_t seq)

@@ -23,34 +23,34 @@ const char *tsm_verdict_name(enum tsm_verdict verdict)
     return (unsigned)verdict < 4 ? names[verdict] : "cannot_tell";
 }
 
-static void item(struct tsm_line *line, const char *name)
+static void item(struct tsm_text_line *line, const char *name)
 {
-    tsm_line_text(line, "  ");
-    tsm_line_text(line, name);
-    tsm_line_pad(line, 12);
+    tsm_text_line_text(line, "  ");
+    tsm_text_line_text(line, name);
+    tsm_text_line_pad(line, 12);
 }
 
-static void print_command(struct tsm_line *line, const struct tsm_difference *d)
+static void print_command(struct tsm_text_line *line, const struct tsm_difference *d)
 {
-    tsm_line_escape(line, tsm_paint(TSM_PAINT_BAD));
-    tsm_line_text(line, "difference at record ");
-    tsm_line_u64(line, d->seq);
-    tsm_line_escape(line, tsm_paint(TSM_PAINT_NONE));
-    tsm_line_write(line, stdout);
+    tsm_text_line_escape(line, tsm_paint(TSM_PAINT_BAD));
+    tsm_text_line_text(line, "difference at record ");
+    tsm_text_line_u64(line, d->seq);
+    tsm_text_line_escape(line, tsm_paint(TSM_PAINT_NONE));
+    tsm_text_line_write(line, stdout);
     item(line, "command");
-    tsm_line_clean(line, d->call && d->call[0] ? d->call : "unknown");
+    tsm_text_line_clean(line, d->call && d->call[0] ? d->call : "unknown");
     if (d->stream != SBT_STREAM_NONE) {
-        tsm_line_text(line, ", number ");
-        tsm_line_u64(line, d->position);
-        tsm_line_text(line, " on stream ");
-        tsm_line_u64(line, d->stream);
+        tsm_text_line_text(line, ", number ");
+        tsm_text_line_u64(line, d->position);
+        tsm_text_line_text(line, " on stream ");
+        tsm_text_line_u64(line, d->stream);
     }
-    tsm_line_write(line, stdout);
+    tsm_text_line_write(line, stdout);
     if (!d->function || !d->function[0])
         return;
     item(line, "kernel");
-    tsm_line_clean(line, d->function);
-    tsm_line_write(line, stdout);
+    tsm_text_line_clean(line, d->function);
+    tsm_text_line_write(line, stdout);
 }
 
 /* The call of the program that made the command's, where that is another one (HIP). */
@@ -66,7 +66,7 @@ static const char *maker_of(const struct tsm_difference *d, struct sbt_reader *r
     return schema ? schema->name : NULL;
 }
 
-static void print_maker(struct tsm_line *line, const struct tsm_difference *d,
+static void print_maker(struct tsm_text_line *line, const struct tsm_difference *d,
                         struct sbt_reader *reader)
 {
     uint64_t seq;
@@ -75,51 +75,52 @@ static void print_maker(struct tsm_line *line, const struct tsm_difference *d,
     if (!name)
         return;
     item(line, "made by");
-    tsm_line_clean(line, name);
-    tsm_line_text(line, ", record ");
-    tsm_line_u64(line, seq);
-    tsm_line_write(line, stdout);
+    tsm_text_line_clean(line, name);
+    tsm_text_line_text(line, ", record ");
+    tsm_text_line_u64(line, seq);
+    tsm_text_line_write(line, stdout);
 }
 
-static void print_bytes(struct tsm_line *line, const char *name, const uint8_t *bytes,
+static void print_bytes(struct tsm_text_line *line, const char *name, const uint8_t *bytes,
                         uint32_t count)
 {
     item(line, name);
     for (uint32_t i = 0; i < count; i++) {
         if (i)
-            tsm_line_text(line, " ");
-        tsm_line_bytes(line, bytes + i, 1);
+            tsm_text_line_text(line, " ");
+        tsm_text_line_bytes(line, bytes + i, 1);
     }
-    tsm_line_write(line, stdout);
+    tsm_text_line_write(line, stdout);
 }
 
-static void print_buffer(struct tsm_line *line, const struct tsm_difference *d)
+static void print_buffer(struct tsm_text_line *line, const struct tsm_difference *d)
 {
     if (d->buffer || d->buffer_size) {
         item(line, d->place[0] ? "place" : "buffer");
         if (d->place[0])
-            tsm_line_clean(line, d->place);
+            tsm_text_line_clean(line, d->place);
         else
-            tsm_line_hex(line, d->buffer);
-        tsm_line_text(line, ", ");
-        tsm_line_u64(line, d->buffer_size);
-        tsm_line_text(line, " bytes");
-        tsm_line_write(line, stdout);
+            tsm_text_line_hex(line, d->buffer);
+        tsm_text_line_text(line, ", ");
+        tsm_text_line_u64(line, d->buffer_size);
+        tsm_text_line_text(line, " bytes");
+        tsm_text_line_write(line, stdout);
     }
     if (d->byte_count == 0 && d->shown == 0) {
         if (!d->buffer_size)
             return; /* a call differs, not bytes */
         item(line, "offset");
-        tsm_line_text(line, "unknown: only hashes were recorded (TS_READBACK=store keeps bytes)");
-        tsm_line_write(line, stdout);
+        tsm_text_line_text(line,
+                           "unknown: only hashes were recorded (TS_READBACK=store keeps bytes)");
+        tsm_text_line_write(line, stdout);
         return;
     }
     item(line, "offset");
-    tsm_line_u64(line, d->offset);
-    tsm_line_text(line, ", ");
-    tsm_line_u64(line, d->byte_count);
-    tsm_line_text(line, " bytes differ");
-    tsm_line_write(line, stdout);
+    tsm_text_line_u64(line, d->offset);
+    tsm_text_line_text(line, ", ");
+    tsm_text_line_u64(line, d->byte_count);
+    tsm_text_line_text(line, " bytes differ");
+    tsm_text_line_write(line, stdout);
     print_bytes(line, "expected", d->expected, d->shown);
     print_bytes(line, "actual", d->actual, d->shown);
 }
@@ -131,7 +132,7 @@ static int frames_of(struct sbt_reader *reader, const struct tsm_symbols *symbol
     return count < 0 ? 0 : count;
 }
 
-static void print_stack(struct tsm_line *line, const struct tsm_difference *d,
+static void print_stack(struct tsm_text_line *line, const struct tsm_difference *d,
                         struct sbt_reader *reader, struct tsm_symbols *symbols)
 {
     const uint64_t *frames = NULL;
@@ -141,21 +142,21 @@ static void print_stack(struct tsm_line *line, const struct tsm_difference *d,
     for (int i = 0; i < count; i++) {
         tsm_symbol_text(text, sizeof(text), tsm_symbols_find(symbols, frames[i]), frames[i]);
         item(line, i ? "" : "sent by");
-        tsm_line_clean(line, text);
-        tsm_line_write(line, stdout);
+        tsm_text_line_clean(line, text);
+        tsm_text_line_write(line, stdout);
     }
 }
 
 void tsm_difference_print(const struct tsm_difference *d, struct sbt_reader *reader,
                           struct tsm_symbols *symbols)
 {
-    struct tsm_line line = {.width = tsm_terminal_width()};
+    struct tsm_text_line line = {.width = tsm_terminal_width()};
 
     print_command(&line, d);
     print_maker(&line, d, reader);
     print_buffer(&line, d);
     print_stack(&line, d, reader, symbols);
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
 static void json_bytes(struct tsm_json *j, const char *name, const uint8_t *bytes, uint32_t count)

@@ -119,7 +119,7 @@ void tsm_json_begin(struct tsm_json *j, const char *schema)
 void tsm_json_put_lines(const struct tsm_buffer *lines, FILE *out)
 {
     printed |= out == stdout;
-    tsm_line_put_buffer(lines, out);
+    tsm_text_line_put_buffer(lines, out);
 }
 
 bool tsm_json_is_printed(void)

@@ -5,7 +5,7 @@
 
 static const char digits[] = "0123456789abcdef";
 
-void tsm_line_finish(struct tsm_line *line)
+void tsm_text_line_finish(struct tsm_text_line *line)
 {
     tsm_buffer_finish(&line->text);
 }
@@ -31,7 +31,7 @@ static size_t fit(const char *text, size_t size, unsigned columns)
     return i;
 }
 
-void tsm_line_add(struct tsm_line *line, const char *text, size_t size)
+void tsm_text_line_add(struct tsm_text_line *line, const char *text, size_t size)
 {
     if (line->full)
         return;
@@ -62,32 +62,32 @@ static size_t harmless(const char *p)
     return tsm_text_harmless(p);
 }
 
-void tsm_line_clean(struct tsm_line *line, const char *text)
+void tsm_text_line_clean(struct tsm_text_line *line, const char *text)
 {
     while (*text && !line->full) {
         size_t size = 0, next;
         while ((next = harmless(text + size)) > 0)
             size += next;
-        tsm_line_add(line, text, size);
+        tsm_text_line_add(line, text, size);
         text += size;
         if (!*text)
             break;
         char escape[4] = {'\\', 'x', digits[(unsigned char)*text >> 4], digits[*text & 15]};
         if (*text == '\\' || *text == '\n') {
             escape[1] = *text == '\n' ? 'n' : '\\';
-            tsm_line_add(line, escape, 2);
+            tsm_text_line_add(line, escape, 2);
         } else {
-            tsm_line_add(line, escape, 4);
+            tsm_text_line_add(line, escape, 4);
         }
         text++;
     }
 }
 
-void tsm_line_quoted(struct tsm_line *line, const char *text)
+void tsm_text_line_quoted(struct tsm_text_line *line, const char *text)
 {
-    tsm_line_add(line, "\"", 1);
-    tsm_line_clean(line, text);
-    tsm_line_add(line, "\"", 1);
+    tsm_text_line_add(line, "\"", 1);
+    tsm_text_line_clean(line, text);
+    tsm_text_line_add(line, "\"", 1);
 }
 
 static char *decimal(char *end, uint64_t value)
@@ -98,21 +98,21 @@ static char *decimal(char *end, uint64_t value)
     return end;
 }
 
-void tsm_line_u64(struct tsm_line *line, uint64_t value)
+void tsm_text_line_u64(struct tsm_text_line *line, uint64_t value)
 {
     char text[20], *begin = decimal(text + 20, value);
 
-    tsm_line_add(line, begin, (size_t)(text + 20 - begin));
+    tsm_text_line_add(line, begin, (size_t)(text + 20 - begin));
 }
 
-void tsm_line_i64(struct tsm_line *line, int64_t value)
+void tsm_text_line_i64(struct tsm_text_line *line, int64_t value)
 {
     if (value < 0)
-        tsm_line_add(line, "-", 1);
-    tsm_line_u64(line, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+        tsm_text_line_add(line, "-", 1);
+    tsm_text_line_u64(line, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-void tsm_line_hex(struct tsm_line *line, uint64_t value)
+void tsm_text_line_hex(struct tsm_text_line *line, uint64_t value)
 {
     char text[18], *at = text + 18;
 
@@ -121,37 +121,37 @@ void tsm_line_hex(struct tsm_line *line, uint64_t value)
     while (value >>= 4);
     *--at = 'x';
     *--at = '0';
-    tsm_line_add(line, at, (size_t)(text + 18 - at));
+    tsm_text_line_add(line, at, (size_t)(text + 18 - at));
 }
 
-void tsm_line_bytes(struct tsm_line *line, const uint8_t *data, size_t size)
+void tsm_text_line_bytes(struct tsm_text_line *line, const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i < size && !line->full; i++) {
         char pair[2] = {digits[data[i] >> 4], digits[data[i] & 15]};
-        tsm_line_add(line, pair, 2);
+        tsm_text_line_add(line, pair, 2);
     }
 }
 
-static void spaces(struct tsm_line *line, unsigned count)
+static void spaces(struct tsm_text_line *line, unsigned count)
 {
     static const char blank[] = "                                ";
 
     for (; count > 32; count -= 32)
-        tsm_line_add(line, blank, 32);
-    tsm_line_add(line, blank, count);
+        tsm_text_line_add(line, blank, 32);
+    tsm_text_line_add(line, blank, count);
 }
 
-void tsm_line_right(struct tsm_line *line, uint64_t value, unsigned columns)
+void tsm_text_line_right(struct tsm_text_line *line, uint64_t value, unsigned columns)
 {
     char text[20], *begin = decimal(text + 20, value);
     unsigned size = (unsigned)(text + 20 - begin);
 
     if (size < columns)
         spaces(line, columns - size);
-    tsm_line_add(line, begin, size);
+    tsm_text_line_add(line, begin, size);
 }
 
-void tsm_line_pad(struct tsm_line *line, unsigned column)
+void tsm_text_line_pad(struct tsm_text_line *line, unsigned column)
 {
     if (line->columns < column)
         spaces(line, column - line->columns);
@@ -159,7 +159,7 @@ void tsm_line_pad(struct tsm_line *line, unsigned column)
         spaces(line, 1);
 }
 
-void tsm_line_time(struct tsm_line *line, uint64_t ns, unsigned columns)
+void tsm_text_line_time(struct tsm_text_line *line, uint64_t ns, unsigned columns)
 {
     char text[32], *begin = text + 32;
     uint64_t rest = ns % 1000000000u;
@@ -171,10 +171,10 @@ void tsm_line_time(struct tsm_line *line, uint64_t ns, unsigned columns)
     unsigned size = (unsigned)(text + 32 - begin);
     if (size < columns)
         spaces(line, columns - size);
-    tsm_line_add(line, begin, size);
+    tsm_text_line_add(line, begin, size);
 }
 
-void tsm_line_size(struct tsm_line *line, uint64_t bytes)
+void tsm_text_line_size(struct tsm_text_line *line, uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes / 1024;
@@ -182,45 +182,45 @@ void tsm_line_size(struct tsm_line *line, uint64_t bytes)
     size_t unit = 0;
 
     if (bytes < 10000) {
-        tsm_line_u64(line, bytes);
-        tsm_line_add(line, " B", 2);
+        tsm_text_line_u64(line, bytes);
+        tsm_text_line_add(line, " B", 2);
         return;
     }
     for (; value >= 999.95 && unit < 5; unit++)
         value /= 1024;
-    tsm_line_add(line, text, tsm_format(text, sizeof(text), "%.1f %s", value, units[unit]));
+    tsm_text_line_add(line, text, tsm_format(text, sizeof(text), "%.1f %s", value, units[unit]));
 }
 
-void tsm_line_escape(struct tsm_line *line, const char *sequence)
+void tsm_text_line_escape(struct tsm_text_line *line, const char *sequence)
 {
     tsm_buffer_add(&line->text, sequence, strlen(sequence));
 }
 
 static bool is_lacking;
 
-void tsm_line_lost(void)
+void tsm_text_line_lost(void)
 {
     is_lacking = true;
 }
 
-bool tsm_line_is_lacking(void)
+bool tsm_text_line_is_lacking(void)
 {
     return is_lacking;
 }
 
-void tsm_line_put_buffer(const struct tsm_buffer *lines, FILE *out)
+void tsm_text_line_put_buffer(const struct tsm_buffer *lines, FILE *out)
 {
     if (lines->failed)
-        tsm_line_lost();
+        tsm_text_line_lost();
     else
         fwrite(lines->data, 1, lines->size, out);
 }
 
-void tsm_line_write(struct tsm_line *line, FILE *out)
+void tsm_text_line_write(struct tsm_text_line *line, FILE *out)
 {
     tsm_buffer_add_u8(&line->text, '\n');
     if (line->text.failed)
-        tsm_line_lost();
+        tsm_text_line_lost();
     fwrite(line->text.data, 1, line->text.size, out);
     tsm_buffer_clear(&line->text);
     line->columns = 0;

@@ -22,7 +22,7 @@ void tsm_record_text_init(struct tsm_record_text *t, struct sbt_reader *reader)
 
 void tsm_record_text_finish(struct tsm_record_text *t)
 {
-    tsm_line_finish(&t->line);
+    tsm_text_line_finish(&t->line);
     *t = (struct tsm_record_text){0};
 }
 
@@ -33,9 +33,9 @@ static void put_enum(struct tsm_record_text *t, const char *table, int64_t value
     const char *name = sbt_reader_enum_name(t->reader, table, value);
 
     if (name)
-        tsm_line_clean(&t->line, name);
+        tsm_text_line_clean(&t->line, name);
     else
-        tsm_line_i64(&t->line, value);
+        tsm_text_line_i64(&t->line, value);
 }
 
 static void put_flags(struct tsm_record_text *t, const char *table, uint64_t value)
@@ -48,53 +48,53 @@ static void put_flags(struct tsm_record_text *t, const char *table, uint64_t val
         if (bits == 0 || (value & bits) != bits)
             continue;
         if (!first)
-            tsm_line_text(&t->line, "|");
-        tsm_line_clean(&t->line, names->values[i].name);
+            tsm_text_line_text(&t->line, "|");
+        tsm_text_line_clean(&t->line, names->values[i].name);
         value &= ~bits;
         first = false;
     }
     if (!first && value)
-        tsm_line_text(&t->line, "|");
+        tsm_text_line_text(&t->line, "|");
     if (value)
-        tsm_line_hex(&t->line, value);
+        tsm_text_line_hex(&t->line, value);
     else if (first)
-        tsm_line_text(&t->line, "0");
+        tsm_text_line_text(&t->line, "0");
 }
 
-static void put_float(struct tsm_line *line, double value)
+static void put_float(struct tsm_text_line *line, double value)
 {
     char text[40];
 
-    tsm_line_add(line, text, tsm_format(text, sizeof(text), "%g", value));
+    tsm_text_line_add(line, text, tsm_format(text, sizeof(text), "%g", value));
 }
 
 static void put_handle(struct tsm_record_text *t, const char *type, uint64_t id)
 {
-    struct tsm_line *line = &t->line;
+    struct tsm_text_line *line = &t->line;
     const char *name = t->names ? tsm_object_name(t->names, type, id) : NULL;
 
     if (!id) {
-        tsm_line_text(line, "none");
+        tsm_text_line_text(line, "none");
         return;
     }
-    tsm_line_clean(line, type);
-    tsm_line_text(line, "#");
-    tsm_line_u64(line, id);
+    tsm_text_line_clean(line, type);
+    tsm_text_line_text(line, "#");
+    tsm_text_line_u64(line, id);
     if (name) {
-        tsm_line_text(line, " ");
-        tsm_line_quoted(line, name);
+        tsm_text_line_text(line, " ");
+        tsm_text_line_quoted(line, name);
     }
 }
 
 void tsm_record_text_bytes(struct tsm_record_text *t, const uint8_t *data, size_t size)
 {
-    tsm_line_text(&t->line, "[");
-    tsm_line_bytes(&t->line, data, size < BYTES_SHOWN ? size : BYTES_SHOWN);
+    tsm_text_line_text(&t->line, "[");
+    tsm_text_line_bytes(&t->line, data, size < BYTES_SHOWN ? size : BYTES_SHOWN);
     if (size > BYTES_SHOWN) {
-        tsm_line_text(&t->line, "... ");
-        tsm_line_size(&t->line, size);
+        tsm_text_line_text(&t->line, "... ");
+        tsm_text_line_size(&t->line, size);
     }
-    tsm_line_text(&t->line, "]");
+    tsm_text_line_text(&t->line, "]");
 }
 
 static void put_bytes(struct tsm_record_text *t, const struct sbt_record *record, uint32_t slot)
@@ -103,7 +103,7 @@ static void put_bytes(struct tsm_record_text *t, const struct sbt_record *record
     size_t size;
 
     if (!sbt_record_bytes(record, slot, &data, &size)) {
-        tsm_line_text(&t->line, "<malformed>");
+        tsm_text_line_text(&t->line, "<malformed>");
         return;
     }
     tsm_record_text_bytes(t, data, size);
@@ -114,12 +114,12 @@ static void put_blob(struct tsm_record_text *t, const struct sbt_record *record,
     struct sbt_blob blob;
 
     if (!sbt_record_blob(record, slot, &blob)) {
-        tsm_line_text(&t->line, "<malformed>");
+        tsm_text_line_text(&t->line, "<malformed>");
         return;
     }
-    tsm_line_text(&t->line, "<");
-    tsm_line_size(&t->line, blob.size);
-    tsm_line_text(&t->line, ">");
+    tsm_text_line_text(&t->line, "<");
+    tsm_text_line_size(&t->line, blob.size);
+    tsm_text_line_text(&t->line, ">");
 }
 
 static void put_string(struct tsm_record_text *t, uint64_t id)
@@ -127,9 +127,9 @@ static void put_string(struct tsm_record_text *t, uint64_t id)
     const char *text = id ? sbt_reader_string(t->reader, (uint32_t)id) : NULL;
 
     if (text)
-        tsm_line_quoted(&t->line, text);
+        tsm_text_line_quoted(&t->line, text);
     else
-        tsm_line_text(&t->line, id ? "<unknown>" : "none");
+        tsm_text_line_text(&t->line, id ? "<unknown>" : "none");
 }
 
 static double as_f32(uint64_t slot)
@@ -154,15 +154,15 @@ void tsm_record_text_number(struct tsm_record_text *t, enum sbt_field_type type,
 {
     switch (type) {
     case SBT_FIELD_INT:
-        tsm_line_i64(&t->line, (int64_t)value);
+        tsm_text_line_i64(&t->line, (int64_t)value);
         break;
     case SBT_FIELD_HEX:
     case SBT_FIELD_DEVPTR:
     case SBT_FIELD_HOSTPTR:
-        tsm_line_hex(&t->line, value);
+        tsm_text_line_hex(&t->line, value);
         break;
     case SBT_FIELD_BOOL:
-        tsm_line_text(&t->line, value ? "true" : "false");
+        tsm_text_line_text(&t->line, value ? "true" : "false");
         break;
     case SBT_FIELD_F32:
         put_float(&t->line, as_f32(value));
@@ -180,7 +180,7 @@ void tsm_record_text_number(struct tsm_record_text *t, enum sbt_field_type type,
         put_flags(t, detail, value);
         break;
     default: /* UINT, SIZE, and types of a newer format */
-        tsm_line_u64(&t->line, value);
+        tsm_text_line_u64(&t->line, value);
     }
 }
 
@@ -190,7 +190,7 @@ static void put_value(struct tsm_record_text *t, const struct sbt_record *record
     uint64_t slot = record->slots[index];
 
     if (field->role == SBT_ROLE_OF_STREAM && slot == SBT_STREAM_NONE) {
-        tsm_line_text(&t->line, "-");
+        tsm_text_line_text(&t->line, "-");
         return;
     }
     switch (field->type) {
@@ -225,7 +225,7 @@ static bool in_launch(enum sbt_role role)
     return (role >= SBT_ROLE_FUNCTION && role <= SBT_ROLE_BLOCK_Z);
 }
 
-static void put_dim(struct tsm_line *line, const struct sbt_schema *schema,
+static void put_dim(struct tsm_text_line *line, const struct sbt_schema *schema,
                     const struct sbt_record *record, enum sbt_role x)
 {
     uint64_t dim[3];
@@ -233,14 +233,14 @@ static void put_dim(struct tsm_line *line, const struct sbt_schema *schema,
     for (unsigned i = 0; i < 3; i++)
         dim[i] = sbt_record_role(schema, record, (enum sbt_role)(x + i), 1);
     if (dim[1] == 1 && dim[2] == 1) {
-        tsm_line_u64(line, dim[0]);
+        tsm_text_line_u64(line, dim[0]);
         return;
     }
     for (unsigned i = 0; i < 3; i++) {
-        tsm_line_text(line, i ? "," : "(");
-        tsm_line_u64(line, dim[i]);
+        tsm_text_line_text(line, i ? "," : "(");
+        tsm_text_line_u64(line, dim[i]);
     }
-    tsm_line_text(line, ")");
+    tsm_text_line_text(line, ")");
 }
 
 static void put_launch(struct tsm_record_text *t, const struct sbt_schema *schema,
@@ -252,18 +252,18 @@ static void put_launch(struct tsm_record_text *t, const struct sbt_schema *schem
 
     if (!name && !handle)
         return; /* a graph's node of another kind */
-    tsm_line_text(&t->line, " ");
-    tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_NAME));
+    tsm_text_line_text(&t->line, " ");
+    tsm_text_line_escape(&t->line, tsm_paint(TSM_PAINT_NAME));
     if (name)
-        tsm_line_clean(&t->line, name);
+        tsm_text_line_clean(&t->line, name);
     else
         put_handle(t, "function", handle);
-    tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_NONE));
-    tsm_line_text(&t->line, "<<<");
+    tsm_text_line_escape(&t->line, tsm_paint(TSM_PAINT_NONE));
+    tsm_text_line_text(&t->line, "<<<");
     put_dim(&t->line, schema, record, SBT_ROLE_GRID_X);
-    tsm_line_text(&t->line, ", ");
+    tsm_text_line_text(&t->line, ", ");
     put_dim(&t->line, schema, record, SBT_ROLE_BLOCK_X);
-    tsm_line_text(&t->line, ">>>");
+    tsm_text_line_text(&t->line, ">>>");
 }
 
 static void put_arguments(struct tsm_record_text *t, const struct sbt_schema *schema,
@@ -271,19 +271,19 @@ static void put_arguments(struct tsm_record_text *t, const struct sbt_schema *sc
 {
     bool first = true;
 
-    tsm_line_text(&t->line, "(");
+    tsm_text_line_text(&t->line, "(");
     for (uint32_t i = from; i < schema->field_count && i < record->slot_count; i++) {
         const struct sbt_field *field = &schema->fields[i];
         if (launch && in_launch(field->role))
             continue;
         if (!first)
-            tsm_line_text(&t->line, ", ");
+            tsm_text_line_text(&t->line, ", ");
         first = false;
-        tsm_line_clean(&t->line, field->name);
-        tsm_line_text(&t->line, "=");
+        tsm_text_line_clean(&t->line, field->name);
+        tsm_text_line_text(&t->line, "=");
         put_value(t, record, i, field);
     }
-    tsm_line_text(&t->line, ")");
+    tsm_text_line_text(&t->line, ")");
 }
 
 static void put_outcome(struct tsm_record_text *t, const struct sbt_schema *schema,
@@ -302,20 +302,20 @@ static void put_outcome(struct tsm_record_text *t, const struct sbt_schema *sche
     bool bad = (record->flags & ~good) != 0;
 
     if (bad)
-        tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_BAD));
+        tsm_text_line_escape(&t->line, tsm_paint(TSM_PAINT_BAD));
     if (record->result != 0 || (record->flags & SBT_RECORD_FAILED)) {
-        tsm_line_text(&t->line, " = ");
+        tsm_text_line_text(&t->line, " = ");
         if (schema)
             put_enum(t, schema->result_enum, record->result);
         else
-            tsm_line_i64(&t->line, record->result);
+            tsm_text_line_i64(&t->line, record->result);
     }
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
         if (record->flags & marks[i].flag)
-            tsm_line_text(&t->line, marks[i].text);
+            tsm_text_line_text(&t->line, marks[i].text);
     }
     if (bad)
-        tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_NONE));
+        tsm_text_line_escape(&t->line, tsm_paint(TSM_PAINT_NONE));
 }
 
 /* Bytes that a record moves: its payload's, or what its SIZE says. */
@@ -339,23 +339,23 @@ static bool find_size(const struct sbt_schema *schema, const struct sbt_record *
 static void put_columns(struct tsm_record_text *t, const struct sbt_schema *schema,
                         const struct sbt_record *record)
 {
-    struct tsm_line *line = &t->line;
+    struct tsm_text_line *line = &t->line;
     uint64_t size;
 
-    tsm_line_right(line, record->seq, SEQ_COLUMNS);
-    tsm_line_time(line, record->time_ns, TIME_COLUMNS);
-    tsm_line_pad(line, STREAM_COLUMN);
+    tsm_text_line_right(line, record->seq, SEQ_COLUMNS);
+    tsm_text_line_time(line, record->time_ns, TIME_COLUMNS);
+    tsm_text_line_pad(line, STREAM_COLUMN);
     if (record->stream == SBT_STREAM_NONE) {
-        tsm_line_text(line, "-");
+        tsm_text_line_text(line, "-");
     } else {
-        tsm_line_text(line, "s");
-        tsm_line_u64(line, record->stream);
+        tsm_text_line_text(line, "s");
+        tsm_text_line_u64(line, record->stream);
     }
     if (schema && find_size(schema, record, &size)) {
-        tsm_line_pad(line, SIZE_COLUMN);
-        tsm_line_size(line, size);
+        tsm_text_line_pad(line, SIZE_COLUMN);
+        tsm_text_line_size(line, size);
     }
-    tsm_line_pad(line, CALL_COLUMN);
+    tsm_text_line_pad(line, CALL_COLUMN);
 }
 
 void tsm_record_text_call(struct tsm_record_text *t, const struct sbt_record *record, uint32_t from)
@@ -363,15 +363,15 @@ void tsm_record_text_call(struct tsm_record_text *t, const struct sbt_record *re
     const struct sbt_schema *schema = sbt_reader_schema(t->reader, record->type);
 
     if (!schema) {
-        tsm_line_text(&t->line, "unknown record type ");
-        tsm_line_hex(&t->line, record->type);
+        tsm_text_line_text(&t->line, "unknown record type ");
+        tsm_text_line_hex(&t->line, record->type);
         put_outcome(t, NULL, record);
         return;
     }
     bool launch = is_launch(schema);
-    tsm_line_clean(&t->line, schema->name);
+    tsm_text_line_clean(&t->line, schema->name);
     if (record->flags & SBT_RECORD_UNFINISHED) {
-        tsm_line_text(&t->line, "(?)"); /* nobody lived to write its arguments */
+        tsm_text_line_text(&t->line, "(?)"); /* nobody lived to write its arguments */
     } else {
         if (launch)
             put_launch(t, schema, record);

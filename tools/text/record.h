@@ -17,7 +17,7 @@ struct tsm_object_names; /* tools/text/object_names.h */
 struct tsm_record_text {
     struct sbt_reader *reader;
     const struct tsm_object_names *names; /* shown behind handles; NULL: none */
-    struct tsm_line line;
+    struct tsm_text_line line;
 };
 
 void tsm_record_text_init(struct tsm_record_text *t, struct sbt_reader *reader);

@@ -24,22 +24,22 @@ static bool is_list_alone(const struct sbt_struct *s, const char *field)
            !(s->flags & SBT_STRUCT_UNION) && !strcmp(s->members[0].name, field);
 }
 
-static void put_text(struct tsm_line *line, const uint8_t *text, size_t size)
+static void put_text(struct tsm_text_line *line, const uint8_t *text, size_t size)
 {
     char shown[TEXT_SHOWN + 1];
     size_t length = size < TEXT_SHOWN ? size : TEXT_SHOWN;
 
     memcpy(shown, text, length);
     shown[length] = '\0';
-    tsm_line_quoted(line, shown);
+    tsm_text_line_quoted(line, shown);
     if (size > length)
-        tsm_line_text(line, "\u2026");
+        tsm_text_line_text(line, "\u2026");
 }
 
 static void put_leaf(struct tsm_record_text *t, const struct sbt_step *step)
 {
     if (step->none) {
-        tsm_line_text(&t->line, "none");
+        tsm_text_line_text(&t->line, "none");
     } else if (step->member->type == SBT_FIELD_STRING) {
         put_text(&t->line, step->data, step->size);
     } else if (step->member->type == SBT_FIELD_BYTES) {
@@ -52,17 +52,17 @@ static void put_leaf(struct tsm_record_text *t, const struct sbt_step *step)
 /* Space, name of the member, and of a chain's element its struct. */
 static void put_step_name(struct value_text *v, const struct sbt_step *step)
 {
-    struct tsm_line *line = &v->t->line;
+    struct tsm_text_line *line = &v->t->line;
 
     if (!v->is_first)
-        tsm_line_text(line, " ");
+        tsm_text_line_text(line, " ");
     if (step->member && step->index == SBT_STEP_MEMBER) {
-        tsm_line_clean(line, step->member->name);
-        tsm_line_text(line, "=");
+        tsm_text_line_clean(line, step->member->name);
+        tsm_text_line_text(line, "=");
     } else if (step->kind == SBT_STEP_UNKNOWN) {
-        tsm_line_hex(line, step->number);
+        tsm_text_line_hex(line, step->number);
     } else if (step->member && step->member->form == SBT_FORM_CHAIN) {
-        tsm_line_clean(line, step->structure->name);
+        tsm_text_line_clean(line, step->structure->name);
     }
 }
 
@@ -75,21 +75,21 @@ static bool is_hidden(struct value_text *v, const struct sbt_step *step)
     if (step->kind == SBT_STEP_CLOSE || step->index == SBT_STEP_MEMBER || step->index < ITEMS_SHOWN)
         return false;
     v->hidden = step->depth;
-    tsm_line_text(&v->t->line, " \u2026");
+    tsm_text_line_text(&v->t->line, " \u2026");
     return true;
 }
 
 static void put_step(struct value_text *v, const struct sbt_step *step)
 {
     static const char *const marks[][2] = {{"{", "}"}, {"[", "]"}, {"[", "]"}};
-    struct tsm_line *line = &v->t->line;
+    struct tsm_text_line *line = &v->t->line;
 
     if (v->is_bare && step->structure && !step->member)
         return;
     if (is_hidden(v, step))
         return;
     if (step->kind == SBT_STEP_CLOSE) {
-        tsm_line_text(line, marks[step->shape][1]);
+        tsm_text_line_text(line, marks[step->shape][1]);
         v->is_first = false;
         return;
     }
@@ -97,7 +97,7 @@ static void put_step(struct value_text *v, const struct sbt_step *step)
         put_step_name(v, step);
     v->is_first = step->kind == SBT_STEP_OPEN;
     if (step->kind == SBT_STEP_OPEN)
-        tsm_line_text(line, marks[step->shape][0]);
+        tsm_text_line_text(line, marks[step->shape][0]);
     else if (step->kind == SBT_STEP_UNKNOWN)
         tsm_record_text_bytes(v->t, step->data, step->size);
     else
@@ -143,9 +143,9 @@ static void put_steps(struct tsm_record_text *t, const struct sbt_field *field,
         steps += !v.hidden;
     }
     if (got < 0)
-        tsm_line_text(&t->line, "<malformed>");
+        tsm_text_line_text(&t->line, "<malformed>");
     else if (got > 0)
-        tsm_line_text(&t->line, " \u2026");
+        tsm_text_line_text(&t->line, " \u2026");
 }
 
 void tsm_record_text_members(struct tsm_record_text *t, const struct sbt_record *record,
@@ -157,7 +157,7 @@ void tsm_record_text_members(struct tsm_record_text *t, const struct sbt_record 
     if (got == 1)
         put_steps(t, field, &value, shown);
     else
-        tsm_line_text(&t->line, got == 0                 ? "none"
+        tsm_text_line_text(&t->line, got == 0                 ? "none"
                                 : got == TSM_E_NOT_FOUND ? "<missing>"
                                                          : "<malformed>");
     sbt_value_finish(&value);

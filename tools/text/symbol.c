@@ -323,7 +323,7 @@ void tsm_symbol_text(char *out, size_t size, const struct tsm_symbol *symbol, ui
 }
 
 void tsm_symbols_write_stack(struct tsm_symbols *symbols, struct sbt_reader *reader, uint32_t stack,
-                             struct tsm_line *line, unsigned column, FILE *out)
+                             struct tsm_text_line *line, unsigned column, FILE *out)
 {
     const uint64_t *frames;
     char text[512];
@@ -331,10 +331,10 @@ void tsm_symbols_write_stack(struct tsm_symbols *symbols, struct sbt_reader *rea
 
     for (int i = 0; i < count; i++) {
         tsm_symbol_text(text, sizeof(text), tsm_symbols_find(symbols, frames[i]), frames[i]);
-        tsm_line_pad(line, column);
-        tsm_line_escape(line, tsm_paint(TSM_PAINT_DIM));
-        tsm_line_clean(line, text);
-        tsm_line_escape(line, tsm_paint(TSM_PAINT_NONE));
-        tsm_line_write(line, out);
+        tsm_text_line_pad(line, column);
+        tsm_text_line_escape(line, tsm_paint(TSM_PAINT_DIM));
+        tsm_text_line_clean(line, text);
+        tsm_text_line_escape(line, tsm_paint(TSM_PAINT_NONE));
+        tsm_text_line_write(line, out);
     }
 }

@@ -33,6 +33,6 @@ void tsm_symbol_text(char *out, size_t size, const struct tsm_symbol *symbol, ui
 
 /* A stack, a line for each frame, from `column` on. `line` is empty, and is afterwards. */
 void tsm_symbols_write_stack(struct tsm_symbols *symbols, struct sbt_reader *reader, uint32_t stack,
-                             struct tsm_line *line, unsigned column, FILE *out);
+                             struct tsm_text_line *line, unsigned column, FILE *out);
 
 #endif

@@ -110,36 +110,36 @@ static void job_text(char *out, size_t size, const struct tsm_timeline *m,
 /* "1234 cuLaunchKernel gfx0 ctx 5 #1 pid 77": all of it, or what there is. */
 static void print_request(const struct tsm_timeline *m, const struct tsm_request *r)
 {
-    struct tsm_line line = {0};
+    struct tsm_text_line line = {0};
     char text[128];
 
     tsm_format(text, sizeof(text), "%12.6f ", seconds(m, r->begin_ns));
-    tsm_line_text(&line, text);
+    tsm_text_line_text(&line, text);
     if (r->name) {
-        tsm_line_u64(&line, r->seq);
-        tsm_line_text(&line, " ");
-        tsm_line_clean(&line, r->name);
-        tsm_line_text(&line, " ");
+        tsm_text_line_u64(&line, r->seq);
+        tsm_text_line_text(&line, " ");
+        tsm_text_line_clean(&line, r->name);
+        tsm_text_line_text(&line, " ");
     }
     if (r->parent) {
-        tsm_line_text(&line, "< ");
-        tsm_line_clean(&line, r->parent);
-        tsm_line_text(&line, " ");
+        tsm_text_line_text(&line, "< ");
+        tsm_text_line_clean(&line, r->parent);
+        tsm_text_line_text(&line, " ");
     }
     job_text(text, sizeof(text), m, r);
-    tsm_line_clean(&line, text);
+    tsm_text_line_clean(&line, text);
     tsm_format(text, sizeof(text), "%spid %u tid %u", r->job ? " " : "", r->pid, r->tid);
-    tsm_line_text(&line, text);
-    tsm_line_pad(&line, 54);
+    tsm_text_line_text(&line, text);
+    tsm_text_line_pad(&line, 54);
     for (int s = 0; s < TSM_STAGE_COUNT; s++) {
         if (r->stages[s] == TSM_CPU_NA)
             tsm_format(text, sizeof(text), " %9s", "NA");
         else
             tsm_format(text, sizeof(text), " %9.1f", (double)r->stages[s] / 1e3);
-        tsm_line_text(&line, text);
+        tsm_text_line_text(&line, text);
     }
-    tsm_line_write(&line, stdout);
-    tsm_line_finish(&line);
+    tsm_text_line_write(&line, stdout);
+    tsm_text_line_finish(&line);
 }
 
 static void print_list_head(void)
@@ -231,21 +231,21 @@ static void print_detail(const struct tsm_timeline *m, const struct tsm_request 
 {
     size_t at = first_event(m, r->begin_ns), shown = 0;
     const struct tsm_cpu_event *e;
-    struct tsm_line line = {0};
+    struct tsm_text_line line = {0};
     char text[160];
 
     print_request(m, r);
     while ((e = next_event(m, r, &at)) != NULL && shown++ < DETAIL_MAX) {
         tsm_format(text, sizeof(text), "             %+12.1f us  cpu%-3u %-14s ",
                    ((double)e->ts_ns - (double)r->begin_ns) / 1e3, e->cpu, event_name(e->type));
-        tsm_line_text(&line, text);
+        tsm_text_line_text(&line, text);
         event_text(text, sizeof(text), m, e);
-        tsm_line_clean(&line, text);
-        tsm_line_write(&line, stdout);
+        tsm_text_line_clean(&line, text);
+        tsm_text_line_write(&line, stdout);
     }
     if (e)
         printf("             ... and more\n");
-    tsm_line_finish(&line);
+    tsm_text_line_finish(&line);
 }
 
 static bool is_above(const struct tsm_request *r, const struct tsm_timeline_report *report)

@@ -18,49 +18,49 @@ enum { SEQ_COLUMNS = 9, TIME_COLUMNS = 14, STREAM_COLUMN = 25, TREE_COLUMN = 30,
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-static struct tsm_line *begin_line(struct tsm_tree *t, const struct sbt_record *record,
-                                   unsigned depth)
+static struct tsm_text_line *begin_line(struct tsm_tree *t, const struct sbt_record *record,
+                                        unsigned depth)
 {
-    struct tsm_line *line = &t->text.line;
+    struct tsm_text_line *line = &t->text.line;
 
     if (record)
-        tsm_line_right(line, record->seq, SEQ_COLUMNS);
+        tsm_text_line_right(line, record->seq, SEQ_COLUMNS);
     if (record && record->stream != SBT_STREAM_NONE) {
-        tsm_line_time(line, record->time_ns, TIME_COLUMNS);
-        tsm_line_pad(line, STREAM_COLUMN);
-        tsm_line_text(line, "s");
-        tsm_line_u64(line, record->stream);
+        tsm_text_line_time(line, record->time_ns, TIME_COLUMNS);
+        tsm_text_line_pad(line, STREAM_COLUMN);
+        tsm_text_line_text(line, "s");
+        tsm_text_line_u64(line, record->stream);
     }
     if (!line->columns)
-        tsm_line_text(line, " ");
-    tsm_line_pad(line, TREE_COLUMN + STEP * depth);
+        tsm_text_line_text(line, " ");
+    tsm_text_line_pad(line, TREE_COLUMN + STEP * depth);
     return line;
 }
 
 static void end_line(struct tsm_tree *t)
 {
-    tsm_line_write(&t->text.line, stdout);
+    tsm_text_line_write(&t->text.line, stdout);
 }
 
 static void put_object(struct tsm_tree *t, const char *type, uint64_t id)
 {
     const char *name = tsm_object_name(&t->names, type, id);
-    struct tsm_line *line = &t->text.line;
+    struct tsm_text_line *line = &t->text.line;
 
-    tsm_line_clean(line, type);
-    tsm_line_text(line, "#");
-    tsm_line_u64(line, id);
+    tsm_text_line_clean(line, type);
+    tsm_text_line_text(line, "#");
+    tsm_text_line_u64(line, id);
     if (name) {
-        tsm_line_text(line, " ");
-        tsm_line_quoted(line, name);
+        tsm_text_line_text(line, " ");
+        tsm_text_line_quoted(line, name);
     }
 }
 
 static void put_painted(struct tsm_tree *t, enum tsm_paint paint, const char *text)
 {
-    tsm_line_escape(&t->text.line, tsm_paint(paint));
-    tsm_line_clean(&t->text.line, text);
-    tsm_line_escape(&t->text.line, tsm_paint(TSM_PAINT_NONE));
+    tsm_text_line_escape(&t->text.line, tsm_paint(paint));
+    tsm_text_line_clean(&t->text.line, text);
+    tsm_text_line_escape(&t->text.line, tsm_paint(TSM_PAINT_NONE));
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static void json_record(struct tsm_tree *t, const struct sbt_record *record)
 {
     tsm_buffer_clear(&t->line);
     if (sbt_json_record(&t->line, t->reader, record) != 0)
-        tsm_line_lost();
+        tsm_text_line_lost();
     else if (t->line.size)
         tsm_json_raw(&t->json, t->line.data, t->line.size - 1);
 }
@@ -176,7 +176,7 @@ static void show_executed(struct nest *n, const struct sbt_record *record)
         tsm_json_open(&n->t->json, '[');
     } else {
         begin_line(n->t, record, n->depth);
-        tsm_line_text(&n->t->text.line, "vkCmdExecuteCommands");
+        tsm_text_line_text(&n->t->text.line, "vkCmdExecuteCommands");
         end_line(n->t);
     }
     if (inner.buffers < DEPTH_MAX)
@@ -202,8 +202,8 @@ static void show_command(struct nest *n, const struct sbt_record *record, bool b
                   ? tsm_object_shaders(&t->names, "VkPipeline", record->slots[2])
                   : NULL;
     if (shaders) {
-        tsm_line_text(&t->text.line, " shaders ");
-        tsm_line_clean(&t->text.line, shaders);
+        tsm_text_line_text(&t->text.line, " shaders ");
+        tsm_text_line_clean(&t->text.line, shaders);
     }
     end_line(t);
 }
@@ -246,12 +246,12 @@ static void show_buffer_head(struct nest *n, uint64_t id, const struct tsm_recor
     }
     begin_line(t, NULL, n->depth);
     put_object(t, "VkCommandBuffer", id);
-    tsm_line_text(&t->text.line, ": ");
-    tsm_line_u64(&t->text.line, r->count);
-    tsm_line_text(&t->text.line, r->count == 1 ? " command" : " commands");
+    tsm_text_line_text(&t->text.line, ": ");
+    tsm_text_line_u64(&t->text.line, r->count);
+    tsm_text_line_text(&t->text.line, r->count == 1 ? " command" : " commands");
     if (r->shown_seq) {
-        tsm_line_text(&t->text.line, ", as at ");
-        tsm_line_u64(&t->text.line, r->shown_seq);
+        tsm_text_line_text(&t->text.line, ", as at ");
+        tsm_text_line_u64(&t->text.line, r->shown_seq);
     }
     end_line(t);
 }
@@ -297,7 +297,7 @@ static void visit_semaphore(void *user, const char *member, uint64_t id)
     bool waits = strncmp(member, "pWait", 5) == 0;
     const char *word = waits ? " waits for " : " signals ";
 
-    tsm_line_text(&s->t->text.line, s->last == word ? ", " : word);
+    tsm_text_line_text(&s->t->text.line, s->last == word ? ", " : word);
     put_object(s->t, "VkSemaphore", id);
     s->last = word;
 }
@@ -323,7 +323,7 @@ static void show_text(struct tsm_tree *t, const struct sbt_record *record,
     begin_line(t, record, depth);
     if (is_submit) {
         put_painted(t, TSM_PAINT_NAME, schema->name);
-        tsm_line_text(&t->text.line, " ");
+        tsm_text_line_text(&t->text.line, " ");
         put_object(t, "VkQueue", record->slot_count ? record->slots[0] : 0);
         tsm_tree_handles(t, record, "VkSemaphore", visit_semaphore, &s);
         put_times(t, record);
