@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/call_nesting.h"
 
+#include "api/traits.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
 
 #define NONE     UINT32_MAX
-#define LOOK_MAX 16384u /* records behind one */
+#define LOOK_MAX 16384u /* records after one */
 
 struct span {
     uint64_t begin_ns, end_ns, seq;
@@ -36,13 +38,13 @@ static int compare(const void *left, const void *right)
 
 static bool is_parent(const struct sbt_record *record)
 {
-    return SBT_TYPE_API(record->type) == SBT_API_HIP;
+    return tsm_api_traits(record->type) & TSM_API_NESTS;
 }
 
 static bool has_parents(struct sbt_reader *reader)
 {
     for (size_t i = 0; i < sbt_reader_schema_count(reader); i++)
-        if (SBT_TYPE_API(sbt_reader_schema_at(reader, i)->type) == SBT_API_HIP)
+        if (tsm_api_traits(sbt_reader_schema_at(reader, i)->type) & TSM_API_NESTS)
             return true;
     return false;
 }
@@ -72,7 +74,8 @@ static int collect(struct tsm_buffer *out, struct sbt_reader *reader)
     return more;
 }
 
-/* Those on the stack that began at `begin_ns` or later come into `outer`. Returns its new top. */
+/* Moves the spans on the stack that began at `begin_ns` or later into `outer`. Returns its new
+ * top. */
 static uint32_t take_in(struct span *spans, uint32_t top, uint64_t begin_ns, uint32_t outer)
 {
     while (top != NONE && spans[top].begin_ns >= begin_ns) {
@@ -132,22 +135,16 @@ void tsm_call_nesting_destroy(struct tsm_call_nesting *nest)
 /* ---- asking ------------------------------------------------------------------------------------
  */
 
-/* The first of `thread` that did not end before `end_ns`, or what comes behind the thread's. */
+/* The first of `thread` that did not end before `end_ns`, or what comes after the thread's. */
 static size_t first_not_before(const struct tsm_call_nesting *nest, uint32_t thread,
                                uint64_t end_ns)
 {
-    size_t low = 0, high = nest->count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct span *span = &nest->spans[middle];
-
-        if (span->thread < thread || (span->thread == thread && span->end_ns < end_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    TSM_BISECT(at, nest->count,
+               !(nest->spans[at].thread < thread ||
+                 (nest->spans[at].thread == thread && nest->spans[at].end_ns < end_ns)));
+    return at;
 }
 
 bool tsm_call_nesting_parent(const struct tsm_call_nesting *nest, const struct sbt_record *record,
@@ -171,7 +168,7 @@ bool tsm_call_nesting_parent(const struct tsm_call_nesting *nest, const struct s
     return true;
 }
 
-/* A call's record comes behind those of what it made, an inner call's before an outer one's. */
+/* A call's record comes after those of what it made, an inner call's before an outer one's. */
 static bool look_behind(struct sbt_cursor *cursor, uint64_t record_seq, uint64_t *seq,
                         uint32_t *type)
 {

@@ -21,7 +21,7 @@ void tsm_call_nesting_destroy(struct tsm_call_nesting *nest);
 bool tsm_call_nesting_parent(const struct tsm_call_nesting *nest, const struct sbt_record *record, uint64_t *seq,
                      uint32_t *type);
 
-/* The same of one record, by its number, without a nest: looked for among the records behind it, some
+/* The same of one record, by its number, without a nest: looked for among the records after it, some
  * ten thousand at most. */
 bool tsm_call_nesting_find(struct sbt_reader *reader, uint64_t record_seq, uint64_t *seq, uint32_t *type);
 

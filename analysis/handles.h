@@ -8,7 +8,7 @@
 #include "tracesmith/reader.h"
 
 struct tsm_handle_name {
-    const char *type;   /* "VkBuffer", "module"; lives as long as the reader */
+    const char *type;   /* a field's detail, e.g. "module"; lives as long as the reader */
     uint64_t id;        /* not 0 */
     uint32_t field;     /* of the record */
     const char *member; /* name of the struct's member it is; NULL: the field itself */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/held_memory.h"
 
+#include "api/traits.h"
+
 #include <string.h>
 
 enum { ARRAY = 1, MIPMAP };
@@ -30,26 +32,20 @@ uint64_t tsm_held_memory_field(const struct tsm_held_memory *held, const struct 
         return object_key(MIPMAP, id);
     if (strcmp(f->detail, "array"))
         return 0;
-    whole = sbt_map_find(&held->wholes, id);
+    whole = tsm_map_find(&held->wholes, id);
     return whole ? *whole : object_key(ARRAY, id);
 }
 
 uint64_t tsm_held_memory_number(const struct tsm_held_memory *held, uint64_t word)
 {
-    const uint64_t *behind = word ? sbt_map_find(&held->numbers, word) : NULL;
+    const uint64_t *behind = word ? tsm_map_find(&held->numbers, word) : NULL;
 
     return behind ? *behind : 0;
 }
 
-static int set(struct sbt_map *map, uint64_t key, uint64_t value)
+static int set(struct tsm_map *map, uint64_t key, uint64_t value)
 {
-    bool added;
-    uint64_t *slot = sbt_map_insert(map, key, &added);
-
-    if (!slot)
-        return tsm_fail(TSM_E_MEMORY, "no memory for objects");
-    *slot = value;
-    return 0;
+    return tsm_map_set(map, key, value) ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for objects");
 }
 
 /* The memory that an object is made of: an array, a mipmapped array, or an address. */
@@ -74,10 +70,10 @@ static int note_made(struct tsm_held_memory *held, const struct sbt_record *reco
 
     if (object < 0 || (uint32_t)object >= record->slot_count)
         return 0;
-    /* What its launches use they do not say. */
-    if (!strcmp(schema->fields[object].detail, "exec"))
+    /* A launch of a graph does not say what it uses. */
+    if ((tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_GRAPH))
         held->has_references = true;
-    if (!strcmp(schema->fields[object].detail, "array") && parent >= 0) {
+    if ((tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_ARRAY) && parent >= 0) {
         uint64_t whole = tsm_held_memory_field(held, record, schema, (uint32_t)parent);
         return whole ? set(&held->wholes, record->slots[object], whole) : 0;
     }
@@ -102,7 +98,7 @@ int tsm_held_memory_note(struct tsm_held_memory *held, const struct sbt_record *
 
 void tsm_held_memory_finish(struct tsm_held_memory *held)
 {
-    sbt_map_finish(&held->numbers);
-    sbt_map_finish(&held->wholes);
+    tsm_map_finish(&held->numbers);
+    tsm_map_finish(&held->wholes);
     memset(held, 0, sizeof(*held));
 }

@@ -10,17 +10,17 @@
 #ifndef ANALYSIS_HELD_MEMORY_H
 #define ANALYSIS_HELD_MEMORY_H
 
-#include "format/map.h"
+#include "base/map.h"
 #include "tracesmith/reader.h"
 
 /* A zeroed struct is empty. */
 struct tsm_held_memory {
-    struct sbt_map numbers; /* number in arguments -> what is behind it, below */
-    struct sbt_map wholes;  /* array -> what it is a level of */
+    struct tsm_map numbers; /* number in arguments -> what is behind it, below */
+    struct tsm_map wholes;  /* array -> what it is a level of */
     bool has_references;    /* something is bound to a reference: any launch may read it */
 };
 
-/* What memory is behind something: an address, or, with this bit, an object. 0: none known. */
+/* Memory that an argument leads to: an address or, with this bit, an object. 0: none known. */
 #define TSM_HELD_OBJECT (1ull << 63)
 
 /* Take a record into account, in the order of the trace. */
@@ -28,7 +28,7 @@ int tsm_held_memory_note(struct tsm_held_memory *held, const struct sbt_record *
                          const struct sbt_schema *schema);
 void tsm_held_memory_finish(struct tsm_held_memory *held);
 
-/* Behind a word of an argument block; behind a field of a record. */
+/* After a word of an argument block; after a field of a record. */
 uint64_t tsm_held_memory_number(const struct tsm_held_memory *held, uint64_t word);
 uint64_t tsm_held_memory_field(const struct tsm_held_memory *held, const struct sbt_record *record,
                                const struct sbt_schema *schema, uint32_t field);

@@ -4,28 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void tsm_place_list_finish(struct tsm_place_list *list)
 {
+    tsm_graph_functions_finish(&list->functions);
     free(list->streams);
     *list = (struct tsm_place_list){0};
 }
 
 static int grow(struct tsm_place_list *list, uint32_t stream)
 {
-    uint32_t more = list->count ? list->count : 16;
-    struct tsm_places *grown;
+    return TSM_ARRAY_EXTEND(list->streams, list->count, (size_t)stream + 1)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for streams");
+}
 
-    while (more <= stream)
-        more *= 2;
-    if (more == list->count)
-        return 0;
-    grown = realloc(list->streams, more * sizeof(*grown));
-    if (!grown)
-        return tsm_fail(TSM_E_MEMORY, "no memory for streams");
-    memset(grown + list->count, 0, (more - list->count) * sizeof(*grown));
-    list->streams = grown;
-    list->count = more;
-    return 0;
+int tsm_place_list_watch(struct tsm_place_list *list, struct sbt_reader *reader,
+                         const struct sbt_record *record)
+{
+    return tsm_graph_functions_note(&list->functions, reader, record);
 }
 
 int tsm_place_list_note(struct tsm_place_list *list, const struct sbt_record *record)
@@ -36,7 +34,8 @@ int tsm_place_list_note(struct tsm_place_list *list, const struct sbt_record *re
         return 0;
     error = grow(list, record->stream);
     if (!error)
-        tsm_places_note(&list->streams[record->stream], record);
+        tsm_places_note(&list->streams[record->stream], record,
+                        tsm_graph_functions_count(&list->functions, record));
     return error;
 }
 
@@ -72,7 +71,7 @@ bool tsm_place_list_reaches(const struct tsm_place_list *list, const struct sbt_
     return p && p->count && (or_last ? record->position < p->last : record->position > p->first);
 }
 
-/* Where recording began late: what comes before has no order. */
+/* Finds the start of a late recording: earlier records have no order. */
 static bool find_start(struct sbt_reader *reader, uint64_t *seq)
 {
     bool found = false;
@@ -87,22 +86,31 @@ static bool find_start(struct sbt_reader *reader, uint64_t *seq)
     return found;
 }
 
+/* Notes the record's place, and that of the command that it is a result of. */
+static int note_places(struct tsm_place_list *list, struct sbt_reader *reader,
+                       const struct sbt_record *record)
+{
+    int error = tsm_place_list_note(list, record);
+
+    return error ? error : note_result(list, reader, record);
+}
+
 int tsm_place_list_read(struct tsm_place_list *out, struct sbt_reader *reader, uint64_t seq_end)
 {
-    struct sbt_filter filter = {0};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
-    uint64_t start;
-    int error;
+    uint64_t start = 0;
+    bool has_start = find_start(reader, &start);
+    int error = sbt_cursor_create(&cursor, reader, NULL, 1);
 
-    if (find_start(reader, &start))
-        filter.seq_first = start + 1;
-    error = sbt_cursor_create(&cursor, reader, &filter, 1);
-    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
-        if (!seq_end || record->seq < seq_end || tsm_place_list_reaches(out, record, true)) {
-            error = tsm_place_list_note(out, record);
-            error = error ? error : note_result(out, reader, record);
-        }
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1) {
+        bool is_wanted =
+            (!has_start || record->seq > start) &&
+            (!seq_end || record->seq < seq_end || tsm_place_list_reaches(out, record, true));
+        error = tsm_place_list_watch(out, reader, record);
+        if (!error && is_wanted)
+            error = note_places(out, reader, record);
+    }
     sbt_cursor_destroy(cursor);
     return error < 0 ? error : 0;
 }
@@ -111,9 +119,9 @@ int tsm_place_list_read(struct tsm_place_list *out, struct sbt_reader *reader, u
  * stream without commands may have had that one before. */
 static uint64_t missing_at_end(const struct tsm_places *p, bool from_first)
 {
-    if (p->named <= p->last || p->last_takes_more || !(p->count || from_first))
-        return 0;
-    return p->named - p->last;
+    uint64_t places = p->named > p->last ? p->named - p->last : 0;
+
+    return places > p->more && (p->count || from_first) ? places - p->more : 0;
 }
 
 uint64_t tsm_place_list_missing(const struct tsm_place_list *list, struct sbt_reader *reader,

@@ -4,32 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tests for a command that may take places behind its own without a record: one for each function of
- * the program that a graph calls. */
-static bool takes_more(const struct sbt_record *record)
-{
-    return record->type == TSM_PLACES_GRAPH_LAUNCH || record->type == TSM_PLACES_GRAPH_LAUNCH_PTSZ;
-}
-
-void tsm_places_note(struct tsm_places *p, const struct sbt_record *record)
-{
-    uint64_t position = record->position;
-
-    if (record->stream == SBT_STREAM_NONE || !position)
-        return;
-    if (!p->count || position < p->first)
-        p->first = position;
-    p->count++;
-    p->sum += position;
-    p->square_sum += position * position;
-    if (position <= p->last)
-        return; /* one that was missing so far */
-    if (p->last_takes_more)
-        p->free_count += position - p->last - 1;
-    p->last = position;
-    p->last_takes_more = takes_more(record);
-}
-
 /* 1 + 2 + ... + n, modulo 2^64 */
 static uint64_t sum_to(uint64_t n)
 {
@@ -51,6 +25,39 @@ static uint64_t square_sum_to(uint64_t n)
     return factors[0] * factors[1] * factors[2];
 }
 
+/* Notes the places of functions that a graph calls, after `position`. */
+static void note_functions(struct tsm_places *p, uint64_t position, uint64_t count)
+{
+    p->count += count;
+    p->sum += sum_to(position + count) - sum_to(position);
+    p->square_sum += square_sum_to(position + count) - square_sum_to(position);
+    if (position + count < p->last)
+        return;
+    p->last = position + count;
+    p->more = 0;
+}
+
+void tsm_places_note(struct tsm_places *p, const struct sbt_record *record, uint64_t functions)
+{
+    uint64_t position = record->position;
+
+    if (record->stream == SBT_STREAM_NONE || !position)
+        return;
+    if (!p->count || position < p->first)
+        p->first = position;
+    p->count++;
+    p->sum += position;
+    p->square_sum += position * position;
+    if (position > p->last) {
+        uint64_t gap = position - p->last - 1;
+        p->free_count += gap < p->more ? gap : p->more;
+        p->last = position;
+        p->more = functions & ~TSM_GRAPH_FUNCTIONS_UNSURE;
+    }
+    if (functions && !(functions & TSM_GRAPH_FUNCTIONS_UNSURE))
+        note_functions(p, position, functions);
+}
+
 uint64_t tsm_places_missing(const struct tsm_places *p, bool from_first)
 {
     uint64_t before = from_first ? 0 : p->first - 1;
@@ -61,7 +68,7 @@ uint64_t tsm_places_missing(const struct tsm_places *p, bool from_first)
     places = p->last - before;
     if (places > p->count + p->free_count)
         return places - p->count - p->free_count;
-    /* As many as there should be, but one of them twice. */
+    /* The count is right, but one place occurs twice. */
     return !p->free_count && (p->sum != sum_to(p->last) - sum_to(before) ||
                               p->square_sum != square_sum_to(p->last) - square_sum_to(before));
 }

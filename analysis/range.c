@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "analysis/handles.h"
-#include "format/map.h"
+#include "api/traits.h"
+#include "base/map.h"
 
 #define NEVER UINT64_MAX
 
@@ -13,14 +14,14 @@ struct find {
     struct sbt_reader *reader;
     uint64_t count;      /* frames or submits that were met; labels of that name */
     uint64_t first, end; /* NEVER: not found yet; `end` is what must be reached, see settle() */
-    uint64_t after;      /* behind the last submit: what is recorded for the next begins there */
+    uint64_t after;      /* after the last submit: what is recorded for the next begins there */
     uint64_t queue;  /* whose label has begun: the MARK's id, or for one in a command buffer ... */
     uint32_t stream; /* ... its number; SBT_STREAM_NONE: none */
     uint32_t thread; /* where the label has begun: labels of the id 0 nest by thread */
     unsigned depth;  /* of labels in it */
     bool is_met;     /* by this submit, so that it counts once */
     const struct sbt_record *submit;
-    struct sbt_map buffers; /* id of a command buffer -> struct buffer */
+    struct tsm_map buffers; /* id of a command buffer -> struct buffer */
 };
 
 /* A command buffer's labels; they may begin in one and end in another. */
@@ -39,9 +40,14 @@ static bool is_command(const struct sbt_schema *schema, const struct sbt_record 
             schema->kind == SBT_KIND_WAIT);
 }
 
+static bool has_trait(const struct sbt_schema *schema, uint32_t traits)
+{
+    return tsm_call_traits(schema).traits & traits;
+}
+
 static bool is_present(const struct sbt_schema *schema)
 {
-    return strcmp(schema->name, "vkQueuePresentKHR") == 0;
+    return has_trait(schema, TSM_TRAIT_PRESENTS);
 }
 
 /* ---- frames and submits ---------------------------------------------------------------------- */
@@ -106,8 +112,8 @@ static void visit_mark(struct find *f, const struct sbt_record *record)
 
 static struct buffer buffer_of(const struct find *f, const struct tsm_handle_name *name)
 {
-    const uint64_t *known = name->member && strcmp(name->type, "VkCommandBuffer") == 0
-                                ? sbt_map_find(&f->buffers, name->id)
+    const uint64_t *known = name->member && (tsm_object_traits(name->type) & TSM_OBJECT_RECORDING)
+                                ? tsm_map_find(&f->buffers, name->id)
                                 : NULL;
     struct buffer out = {0};
 
@@ -124,17 +130,18 @@ static int holds_label(void *user, const struct tsm_handle_name *name)
 static void change_buffer(struct find *f, struct buffer *b, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
+    const uint32_t traits = tsm_call_traits(schema).traits;
     char text[256];
 
-    if (strcmp(schema->name, "vkBeginCommandBuffer") == 0) {
+    if (traits & TSM_TRAIT_BEGINS) {
         *b = (struct buffer){0};
-    } else if (strcmp(schema->name, "vkCmdBeginDebugUtilsLabelEXT") == 0) {
+    } else if (traits & TSM_TRAIT_LABEL_BEGIN) {
         tsm_handles_text(f->reader, record, schema, text, sizeof(text));
         bool is_wanted = strcmp(text, f->range->label) == 0;
         b->open++;
         b->holds |= is_wanted;
         b->left = (uint16_t)(b->left || is_wanted ? b->left + 1 : 0);
-    } else if (strcmp(schema->name, "vkCmdEndDebugUtilsLabelEXT") == 0) {
+    } else if (traits & TSM_TRAIT_LABEL_END) {
         b->ends += b->open == 0;
         b->open -= b->open > 0;
         b->left -= b->left > 0;
@@ -147,7 +154,7 @@ static int visit_buffer(struct find *f, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
     bool added;
-    uint64_t *known = sbt_map_insert(&f->buffers, record->slots[0], &added);
+    uint64_t *known = tsm_map_insert(&f->buffers, record->slots[0], &added);
     struct buffer b;
 
     if (!known)
@@ -160,10 +167,8 @@ static int visit_buffer(struct find *f, const struct sbt_record *record,
 
 static bool is_of_buffers(const struct sbt_schema *schema)
 {
-    return strcmp(schema->name, "vkBeginCommandBuffer") == 0 ||
-           strcmp(schema->name, "vkCmdBeginDebugUtilsLabelEXT") == 0 ||
-           strcmp(schema->name, "vkCmdEndDebugUtilsLabelEXT") == 0 ||
-           strcmp(schema->name, "vkCmdExecuteCommands") == 0;
+    return has_trait(schema, TSM_TRAIT_BEGINS | TSM_TRAIT_LABEL_BEGIN | TSM_TRAIT_LABEL_END |
+                                 TSM_TRAIT_EXECUTES);
 }
 
 /* A command buffer that is submitted. */
@@ -259,7 +264,7 @@ int tsm_range_find(const struct tsm_range *range, struct sbt_reader *reader, uin
     while (!error && !settled && (error = sbt_cursor_next(cursor, &record)) == 1)
         error = visit(&f, record, &settled);
     sbt_cursor_destroy(cursor);
-    sbt_map_finish(&f.buffers);
+    tsm_map_finish(&f.buffers);
     if (error < 0)
         return error;
     if (f.first == NEVER || (range->end && f.end == NEVER && f.count < range->end) ||

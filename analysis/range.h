@@ -9,7 +9,7 @@
 
 enum tsm_range_unit {
     TSM_RANGE_RECORDS = 0, /* nothing to look for */
-    TSM_RANGE_FRAMES,      /* a frame ends with vkQueuePresentKHR */
+    TSM_RANGE_FRAMES,      /* a frame ends with a call that presents */
     TSM_RANGE_SUBMITS,     /* each command on a stream that presents nothing */
     TSM_RANGE_LABEL,       /* what a label (VK_EXT_debug_utils, a MARK record) goes around */
 };
@@ -23,7 +23,7 @@ struct tsm_range {
 
 /* *seq_first and *seq_end (0: the trace's end), so that what follows the last command without being
  * one, results first of all, is in. A label in a command buffer, or in one that it executes, stands for
- * the submits of it, and of those behind it on the same queue until it ends.
+ * the submits of it, and of those after it on the same queue until it ends.
  * TSM_E_NOT_FOUND with a message when there is no such. */
 int tsm_range_find(const struct tsm_range *range, struct sbt_reader *reader, uint64_t *seq_first,
                    uint64_t *seq_end);

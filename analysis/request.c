@@ -3,6 +3,7 @@
 
 #include "analysis/call_nesting.h"
 #include "analysis/ring/submit_jobs.h"
+#include "base/array.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct building {
     struct tsm_call_nesting *nest; /* while records are read */
     struct tsm_buffer asked;       /* struct tsm_ring_submit, of each command */
     struct tsm_buffer waits;       /* struct wait, in order of begin */
-    struct sbt_map of_position;    /* {stream, position} -> place of its request + 1 */
+    struct tsm_map of_position;    /* {stream, position} -> place of its request + 1 */
 };
 
 const char *tsm_stage_name(enum tsm_stage stage)
@@ -86,7 +87,7 @@ static void add_command(struct building *b, const struct sbt_schema *schema,
                                         .call_end_ns = begin_ns + record->duration_ns};
     bool added;
     uint64_t *place =
-        sbt_map_insert(&b->of_position, position_key(record->stream, record->position), &added);
+        tsm_map_insert(&b->of_position, position_key(record->stream, record->position), &added);
 
     tsm_submit_ask(&ask, b->reader, record, schema);
     tsm_buffer_add(&b->asked, &ask, sizeof(ask));
@@ -115,7 +116,7 @@ static void note_gpu_time(struct building *b, const struct sbt_record *record)
     if (record->slot_count < 6 || !(record->slots[5] & SBT_GPU_TIME_CALIBRATED))
         return;
     place =
-        sbt_map_find(&b->of_position, position_key((uint32_t)record->slots[0], record->slots[1]));
+        tsm_map_find(&b->of_position, position_key((uint32_t)record->slots[0], record->slots[1]));
     request = place && *place ? tsm_requests_at(b->out, *place - 1) : NULL;
     if (!request || request->stream != record->slots[0] || request->position != record->slots[1])
         return;
@@ -221,18 +222,12 @@ static int add_jobs(struct building *b)
 static const struct wait *find_wait(const struct building *b, uint64_t ns)
 {
     const struct wait *waits = (const void *)b->waits.data;
-    size_t low = 0, high = b->waits.size / sizeof(*waits);
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (waits[middle].begin_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (unsigned i = 0; i < LOOK_BACK && low > 0; i++) {
-        if (waits[--low].end_ns >= ns)
-            return &waits[low];
+    TSM_BISECT(at, b->waits.size / sizeof(*waits), waits[at].begin_ns > ns);
+    for (unsigned i = 0; i < LOOK_BACK && at > 0; i++) {
+        if (waits[--at].end_ns >= ns)
+            return &waits[at];
     }
     return NULL;
 }
@@ -328,7 +323,7 @@ int tsm_requests_build(struct tsm_requests *requests, struct sbt_reader *reader,
         error = add_jobs(&b);
     for (size_t i = 0; i < tsm_requests_count(requests) && !error; i++) {
         struct tsm_request *r = tsm_requests_at(requests, i);
-        const uint64_t *cgroup = sbt_map_find(&time->cgroups, r->tid);
+        const uint64_t *cgroup = tsm_map_find(&time->cgroups, r->tid);
 
         note_waiter(&b, r);
         set_stages(&b, r);
@@ -339,6 +334,6 @@ int tsm_requests_build(struct tsm_requests *requests, struct sbt_reader *reader,
               by_begin);
     tsm_buffer_finish(&b.asked);
     tsm_buffer_finish(&b.waits);
-    sbt_map_finish(&b.of_position);
+    tsm_map_finish(&b.of_position);
     return error;
 }

@@ -10,7 +10,7 @@
 #include "analysis/ring/jobs.h"
 #include "tracesmith/reader.h"
 
-/* What a request's time goes into, one after the other, then what happened beside it. */
+/* Stages of a request, one after the other, then what happened in parallel. */
 enum tsm_stage {
     TSM_STAGE_CALL,     /* the host's call until the job was submitted, or until it returned */
     TSM_STAGE_QUEUE,    /* until the ring took the job */

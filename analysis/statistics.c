@@ -4,44 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/map.h"
+#include "base/array.h"
+#include "base/map.h"
 
 struct count {
     struct tsm_statistics *out;
     struct sbt_reader *reader;
-    struct sbt_map index; /* type -> index + 1 in out->calls */
+    struct tsm_map index; /* type -> index + 1 in out->calls */
     size_t capacity;
-    struct sbt_map streams, threads;
+    struct tsm_map streams, threads;
 };
 
 static struct tsm_call_count *find_call(struct count *c, uint32_t type)
 {
     struct tsm_statistics *s = c->out;
     bool added;
-    uint64_t *index = sbt_map_insert(&c->index, type, &added);
+    uint64_t *index = tsm_map_insert(&c->index, type, &added);
 
     if (!index)
         return NULL;
     if (*index)
         return &s->calls[*index - 1];
-    if (s->call_count == c->capacity) {
-        size_t more = c->capacity ? c->capacity * 2 : 64;
-        struct tsm_call_count *grown = realloc(s->calls, more * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        s->calls = grown;
-        c->capacity = more;
-    }
+    if (!TSM_ARRAY_RESERVE(s->calls, c->capacity, s->call_count + 1))
+        return NULL;
     *index = s->call_count + 1;
     s->calls[s->call_count] = (struct tsm_call_count){.type = type};
     return &s->calls[s->call_count++];
 }
 
-static int count_distinct(struct sbt_map *map, uint64_t value, uint32_t *count)
+static int count_distinct(struct tsm_map *map, uint64_t value, uint32_t *count)
 {
     bool added = false;
 
-    if (!sbt_map_insert(map, value, &added))
+    if (!tsm_map_insert(map, value, &added))
         return tsm_fail(TSM_E_MEMORY, "no memory to count with");
     *count += added;
     return 0;
@@ -120,9 +115,9 @@ int tsm_statistics_collect(struct tsm_statistics *out, struct sbt_reader *reader
     while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
         error = count_record(&c, record);
     sbt_cursor_destroy(cursor);
-    sbt_map_finish(&c.index);
-    sbt_map_finish(&c.streams);
-    sbt_map_finish(&c.threads);
+    tsm_map_finish(&c.index);
+    tsm_map_finish(&c.streams);
+    tsm_map_finish(&c.threads);
     if (error) {
         tsm_statistics_finish(&s);
         return error;

@@ -6,6 +6,8 @@
 
 #include "analysis/diff/pairing.h"
 #include "analysis/held_memory.h"
+#include "api/traits.h"
+#include "base/array.h"
 #include "base/bytes.h"
 
 #define STREAM_COUNT_MAX 65536u
@@ -15,45 +17,50 @@ struct pass {
     struct sbt_reader *reader;
     struct tsm_extents extents;
     struct tsm_held_memory held;
-    struct sbt_map users; /* index of an allocation, or an object -> a stream that names it */
+    struct tsm_map users; /* index of an allocation, or an object -> a stream that names it */
+    struct tsm_map apart; /* value table, by its address -> bits of streams that do not join */
 };
 
 /* ---- streams ------------------------------------------------------------------------------ */
 
 static int grow(struct tsm_stream_facts *f, uint32_t stream)
 {
-    uint32_t more = f->capacity ? f->capacity : 16;
-
     if (stream >= STREAM_COUNT_MAX)
         return tsm_fail(TSM_E_LIMIT, "stream number %u is over this build's limit of %u", stream,
                         STREAM_COUNT_MAX);
-    while (more <= stream)
-        more *= 2;
-    if (more > f->capacity) {
-        struct tsm_stream_fact *grown = realloc(f->streams, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", more);
-        f->streams = grown;
-        f->capacity = more;
-    }
+    if (!TSM_ARRAY_RESERVE(f->streams, f->capacity, (size_t)stream + 1))
+        return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", stream + 1);
     for (; f->count <= stream; f->count++)
         f->streams[f->count] = (struct tsm_stream_fact){.is_default = true, .sharing = f->count};
     return 0;
 }
 
-/* Do the flags with which a stream was made say that it does not join the default stream? The trace
- * names its own flags. */
-static bool made_apart(struct sbt_reader *reader, const struct sbt_record *record,
+/* Bits of a value table that say that a stream does not join the default stream. The trace names
+ * its own flags. */
+static uint64_t apart_bits(struct pass *p, const struct sbt_enum *table)
+{
+    bool is_new = false;
+    uint64_t *known = tsm_map_insert(&p->apart, (uintptr_t)table, &is_new), bits = 0;
+
+    if (known && !is_new)
+        return *known;
+    for (uint32_t i = 0; i < table->value_count; i++)
+        if (strstr(table->values[i].name, "NON_BLOCKING"))
+            bits |= (uint64_t)table->values[i].value;
+    if (known)
+        *known = bits;
+    return bits;
+}
+
+static bool made_apart(struct pass *p, const struct sbt_record *record,
                        const struct sbt_schema *schema)
 {
     for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++) {
         const struct sbt_enum *table = schema->fields[i].type == SBT_FIELD_FLAGS
-                                           ? sbt_reader_enum(reader, schema->fields[i].detail)
+                                           ? sbt_reader_enum(p->reader, schema->fields[i].detail)
                                            : NULL;
-        for (uint32_t j = 0; table && j < table->value_count; j++)
-            if (strstr(table->values[j].name, "NON_BLOCKING") &&
-                (record->slots[i] & (uint64_t)table->values[j].value))
-                return true;
+        if (table && (record->slots[i] & apart_bits(p, table)))
+            return true;
     }
     return false;
 }
@@ -68,10 +75,11 @@ static int note_made(struct pass *p, const struct sbt_record *record,
         return 0;
     int error = grow(p->facts, (uint32_t)made);
     /* A context brings its default stream along. */
-    if (error || (object >= 0 && !strcmp(schema->fields[object].detail, "context")))
+    if (error ||
+        (object >= 0 && (tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_CONTEXT)))
         return error;
     p->facts->streams[made].is_default = false;
-    p->facts->streams[made].is_apart = made_apart(p->reader, record, schema);
+    p->facts->streams[made].is_apart = made_apart(p, record, schema);
     return 0;
 }
 
@@ -84,18 +92,27 @@ uint32_t tsm_stream_facts_group(const struct tsm_stream_facts *facts, uint32_t s
     return stream;
 }
 
+/* The same, and makes the way shorter for the next one. */
+static uint32_t find_group(struct pass *p, uint32_t stream)
+{
+    struct tsm_stream_fact *streams = p->facts->streams;
+
+    while (streams[stream].sharing != stream)
+        stream = streams[stream].sharing = streams[streams[stream].sharing].sharing;
+    return stream;
+}
+
 /* Streams that name the same thing share it. */
 static int note_user(struct pass *p, const struct sbt_record *record, uint64_t thing)
 {
     bool added;
-    uint64_t *user = sbt_map_insert(&p->users, thing, &added);
+    uint64_t *user = tsm_map_insert(&p->users, thing, &added);
 
     if (!user)
         return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
     if (added)
         *user = record->stream;
-    uint32_t a = tsm_stream_facts_group(p->facts, record->stream);
-    uint32_t b = tsm_stream_facts_group(p->facts, (uint32_t)*user);
+    uint32_t a = find_group(p, record->stream), b = find_group(p, (uint32_t)*user);
     p->facts->streams[a > b ? a : b].sharing = a < b ? a : b;
     return 0;
 }
@@ -150,7 +167,7 @@ static int note_memory(struct pass *p, const struct sbt_record *record,
 static int note_thread(struct tsm_stream_facts *f, const struct sbt_record *record)
 {
     bool added;
-    uint64_t *first = sbt_map_insert(&f->thread_first, record->thread, &added);
+    uint64_t *first = tsm_map_insert(&f->thread_first, record->thread, &added);
 
     if (!first)
         return tsm_fail(TSM_E_MEMORY, "no memory for threads");
@@ -161,7 +178,7 @@ static int note_thread(struct tsm_stream_facts *f, const struct sbt_record *reco
 
 uint64_t tsm_stream_facts_thread_first(const struct tsm_stream_facts *facts, uint32_t thread)
 {
-    const uint64_t *first = sbt_map_find(&facts->thread_first, thread);
+    const uint64_t *first = tsm_map_find(&facts->thread_first, thread);
 
     return first ? *first - 1 : UINT64_MAX;
 }
@@ -199,16 +216,19 @@ int tsm_stream_facts_collect(struct tsm_stream_facts *out, struct sbt_reader *re
     /* A launch does not say which references it reads through: all streams share what is bound. */
     for (uint32_t i = 0; p.held.has_references && i < out->count; i++)
         out->streams[i].sharing = 0;
+    for (uint32_t i = 0; i < out->count; i++) /* a stream shares with lower ones */
+        out->streams[i].sharing = out->streams[out->streams[i].sharing].sharing;
     sbt_cursor_destroy(cursor);
     tsm_extents_finish(&p.extents);
     tsm_held_memory_finish(&p.held);
-    sbt_map_finish(&p.users);
+    tsm_map_finish(&p.users);
+    tsm_map_finish(&p.apart);
     return error;
 }
 
 void tsm_stream_facts_finish(struct tsm_stream_facts *facts)
 {
     free(facts->streams);
-    sbt_map_finish(&facts->thread_first);
+    tsm_map_finish(&facts->thread_first);
     memset(facts, 0, sizeof(*facts));
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one pass over a trace tells about its streams and threads before dependencies are searched.
+ * Facts about streams and threads, collected in one pass before dependencies are searched.
  */
 #ifndef ANALYSIS_STREAM_FACTS_H
 #define ANALYSIS_STREAM_FACTS_H
 
-#include "format/map.h"
+#include "base/map.h"
 #include "tracesmith/reader.h"
 
 struct tsm_stream_fact {
@@ -16,8 +16,9 @@ struct tsm_stream_fact {
 
 struct tsm_stream_facts {
     struct tsm_stream_fact *streams; /* by number */
-    uint32_t count, capacity;
-    struct sbt_map thread_first; /* thread -> seq + 1 of its first record */
+    uint32_t count;
+    size_t capacity;
+    struct tsm_map thread_first; /* thread -> seq + 1 of its first record */
 };
 
 int tsm_stream_facts_collect(struct tsm_stream_facts *out, struct sbt_reader *reader);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What differs between GPU APIs, as two small interfaces: a source (in the traced program) and a
+ * Differences between GPU APIs, as two small interfaces: a source (in the traced program) and a
  * backend (in the replayer). Each API has a folder api/X/ with a description X.api, from which
  * api/gen/ makes wrappers, schemas and replay dispatch at build time, and two hand-written files
  * for what no description can say: api/X/source/ and api/X/replay/.
@@ -69,7 +69,7 @@ struct tsm_source {
      * (or of an absolute path that ends in one) gives our wrappers. Optional. */
     const char *const *sonames;
 
-    /* What we export for that library, sorted by name. Mandatory with sonames. */
+    /* Exports for that library, sorted by name. Mandatory with sonames. */
     const struct tsm_exports *exports;
 
     /* Would this be a function of the API, known to us or not? A call of one that we do not export

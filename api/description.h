@@ -30,12 +30,12 @@ struct tsm_packed_call {
 };
 
 struct tsm_packed_description {
-    const char *text; /* names, each with a zero behind it; the first one is "" */
+    const char *text; /* names, each with a zero after it; the first one is "" */
     const struct tsm_packed_field *packed_fields;
     const struct tsm_packed_call *packed_calls;
     size_t field_count;
     size_t call_count;
-    /* As many as there are packed ones; filled in by tsm_description_unpack(). */
+    /* Filled in by tsm_description_unpack(): as many fields as there are packed ones. */
     struct sbt_field *fields;
     struct sbt_schema *schemas;
     struct tsm_call_description *calls;

@@ -72,7 +72,7 @@ int tsm_file_open_own(const char *path, int access, struct stat *st, const char 
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* The number behind `prefix`; -1: it is none. */
+/* The number after `prefix`; -1: it is none. */
 static int number_behind(const char *path, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -137,7 +137,8 @@ enum tsm_file_target tsm_file_target(const char *path, const char **why)
     return *why ? TSM_FILE_REFUSED : S_ISREG(st.st_mode) ? TSM_FILE_REGULAR : TSM_FILE_SPECIAL;
 }
 
-/* What is opened is judged again: the name may be another file's by now. */
+/* Opens the output and judges the opened file again, because the name may be another file's by
+ * now. */
 static int open_output(const char *path, int flags, const char **why)
 {
     int descriptor = descriptor_of(path);

@@ -18,8 +18,8 @@ int tsm_file_create(const char *path);
  * `*why` (a clause: "is a symbolic link") and errno. */
 int tsm_file_open_own(const char *path, int access, struct stat *st, const char **why);
 
-/* What an output may be written to. /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N are descriptors of
- * this process, and are written to where they are. */
+/* Kinds of files that an output may be written to. /dev/stdout, /dev/stderr, /dev/fd/N and
+ * /proc/self/fd/N are descriptors of this process, and are written to where they are. */
 enum tsm_file_target {
     TSM_FILE_REFUSED, /* a link, a folder, a disk, another user's file or pipe: `*why` says which */
     TSM_FILE_ABSENT,

@@ -18,7 +18,7 @@
 #endif
 
 #ifndef KEEP_STACK
-/* Those that nobody is on. Each is taken and given back by one exchange. */
+/* Stacks that no thread uses. Each is taken and given back by one exchange. */
 static char *pool[POOL_COUNT];
 
 /* The one that this thread was last on. */

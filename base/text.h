@@ -17,8 +17,8 @@ size_t tsm_format(char *out, size_t size, const char *format, ...)
 size_t tsm_vformat(char *out, size_t size, const char *format, va_list ap)
     __attribute__((format(printf, 3, 0)));
 
-/* As tsm_format() with "%s" and with "%s%u". vsnprintf() takes 2 KiB of stack, these take nothing:
- * for calls of the program's. */
+/* Formats like tsm_format() with "%s" and with "%s%u". vsnprintf() takes 2 KiB of stack; these two
+ * take none, for use inside the program's calls. */
 size_t tsm_text_copy(char *out, size_t size, const char *text);
 size_t tsm_text_numbered(char *out, size_t size, const char *text, unsigned number);
 
@@ -36,8 +36,8 @@ size_t tsm_text_harmless(const char *text);
  * tabs. */
 void tsm_text_disarm(char *text);
 
-/* What an errno value means, in English. Unlike strerror() it touches no locale, and unlike
- * strerrordesc_np() it needs no glibc 2.32. */
+/* Returns the meaning of an errno value in English. Unlike strerror() it touches no locale, and
+ * unlike strerrordesc_np() it needs no glibc 2.32. */
 const char *tsm_errno_text(int error);
 
 #endif

@@ -21,7 +21,7 @@
 
 /* ---- whose pages ---------------------------------------------------------------------------- */
 
-/* What a line says: START-END PERMISSIONS OFFSET DEVICE INODE. */
+/* One line: START-END PERMISSIONS OFFSET DEVICE INODE. */
 struct mapping {
     uint64_t start, end;
     bool alone;

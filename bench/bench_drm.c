@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What recording adds to an ioctl on a GPU file, and to one on another file. Run with
- * LD_PRELOAD=libts_capture.so:libfake_drm.so FAKE_DRM=vgem TS_STACKS=off; the path of
+ * Measures the cost that recording adds to an ioctl on a GPU file, and to one on another file. Run
+ * with LD_PRELOAD=libts_capture.so:libfake_drm.so FAKE_DRM=vgem TS_STACKS=off; the path of
  * libfake_drm.so is the argument. Bursts with rests between them: the drain thread's work is not
  * measured. Then a storm, without rests: a million calls of eight threads, where the drain thread
  * has to keep up; `tracesmith info` says whether the trace has them all.

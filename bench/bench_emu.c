@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the software GPU costs around its kernels: a launch of an empty kernel (sent one after the
- * other, and waited for one by one), copies beside memcpy(), memory beside what was asked for,
- * modules loaded and loaded again.
- * bench_emu [MODULE.ptx]; bench_emu --loads MODULE.ptx KERNEL: modules alone.
+ * Measures the software GPU's cost apart from the kernels: launches of an empty kernel (in a row,
+ * and each waited for), copies against memcpy(), memory used against memory asked for, modules
+ * loaded and loaded again. bench_emu [MODULE.ptx]; bench_emu --loads MODULE.ptx KERNEL: modules
+ * alone.
  */
 #include "bench/measure.h"
 #include "emu/cuda/core/abi.h"
@@ -209,7 +209,7 @@ static double heap_bytes(void)
     return (double)(m.uordblks + m.hblkhd);
 }
 
-/* What the first look at a kernel costs, and the second; then everything that is loaded. */
+/* Measures the first and the second access to a kernel, then prints everything that is loaded. */
 static void use(CUmodule module, const char *kernel)
 {
     static const char *const names[] = {"use_first_us", "use_again_us"};

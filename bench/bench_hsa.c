@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What recording adds to a dispatch packet of HSA and its doorbell, and what it adds to a launch of
- * CUDA with as many bytes of arguments; the runtimes do nothing. Bursts are short enough to fit
- * into a lane, with rests between them, so that the drain thread's work is not measured here.
+ * Measures the cost that recording adds to a dispatch packet of HSA with its doorbell, and to a
+ * launch of CUDA with as many bytes of arguments; the runtimes do nothing. Bursts are short enough
+ * to fit into a lane, with rests between them, so that the drain thread's work is not measured
+ * here.
  */
 #include "api/cuda/cuda_calls.h"
 #include "api/cuda/cuda_wrappers.h"

@@ -7,6 +7,7 @@
  */
 #include "bench/null_api.h"
 #include "capture/session.h"
+#include "capture/call/stack.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

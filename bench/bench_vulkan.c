@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the wrappers of some Vulkan commands add to the call of a driver that does nothing. Bursts
- * are short enough to fit into a lane, with rests between them, so that the drain thread's work is
- * not measured here.
+ * Measures the cost that the wrappers of some Vulkan commands add to a driver that does nothing.
+ * Bursts are short enough to fit into a lane, with rests between them, so that the drain thread's
+ * work is not measured here.
  */
 #include "api/vulkan/source/source.h"
 #include "api/vulkan/tables/describe.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a wrapper costs the program, against the floor of two time stamps; and what it costs when
- * two threads record at once. Bursts are short enough to fit into a lane, with rests between them,
+ * Measures a wrapper's cost to the program, against the floor of two time stamps, and with two
+ * threads that record at once. Bursts are short enough to fit into a lane, with rests between them,
  * so that the drain thread's work is not measured here.
  */
 #include "bench/null_api.h"

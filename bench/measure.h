@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs in bench/ share. A machine that does other things too moves any mean; so costs
- * are taken over short batches (preemption shows as an outlier) and given as median and lowest
- * tenth, and throughput is counted in CPU time. Each program prints lines "name p50 p10" for
+ * Shared parts of the programs in bench/. A machine that does other things too moves any mean; so
+ * costs are taken over short batches (preemption shows as an outlier) and given as median and
+ * lowest tenth, and throughput is counted in CPU time. Each program prints lines "name p50 p10" for
  * bench/run, which makes ratios of them.
  */
 #ifndef BENCH_MEASURE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an API source uses to record calls. Everything here runs inside somebody else's program:
+ * Interface of capture to an API source, which records calls with it. Everything here runs inside
+ * somebody else's program:
  *
  *   - no malloc, no stdio, no lock that the program may hold, errno preserved;
  *   - a failure of ours is counted, marks the trace, switches capture off, and is never seen by the
@@ -27,11 +28,11 @@
  *
  * Order. The order on each stream is the order that the driver saw: an enqueueing call holds its
  * stream's lock across the real call. A call that can wait for the GPU takes its place on the
- * stream first and calls without the lock; who comes next waits until it returns, but not for ever, so
- * that we never add a deadlock (capture/call/turn.c). Records carry TSC
- * stamps; merging lanes by them gives the trace's total order: a call's place is its return, a
- * destroying call's place is its begin (the address that it frees may be given out again before it
- * returns), and that of what wakes other threads is where the real function is called.
+ * stream first and calls without the lock; who comes next waits until it returns, but not for ever,
+ * so that we never add a deadlock (capture/call/turn.c). Records carry TSC stamps; merging lanes by
+ * them gives the trace's total order: a call's place is its return, a destroying call's place is
+ * its begin (the address that it frees may be given out again before it returns), and that of what
+ * wakes other threads is where the real function is called.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -66,8 +67,8 @@ struct tsm_call {
     /* Variable data: spans that commit copies into the lane. */
     uint32_t span_count;
     uint32_t data_size;
-    uint8_t info;       /* of the type, TSM_TYPE_* in capture/session.h */
-    uint8_t holds;      /* of the stream; valid when there is one */
+    uint8_t info;  /* of the type, TSM_TYPE_* in capture/session.h */
+    uint8_t holds; /* of the stream; valid when there is one */
     struct tsm_span {
         const void *data;
         uint32_t size;
@@ -93,21 +94,21 @@ struct tsm_origin {
     }
 bool tsm_call_begin_at(struct tsm_call *call, uint32_t type, const struct tsm_origin *origin);
 
-/* Host stacks have no frames with code from `start` up to `end`: ours, where we are a library of our own. Once,
- * before the first call. */
+/* Host stacks have no frames with code from `start` up to `end`: ours, where we are a library of
+ * our own. Once, before the first call. */
 void tsm_stack_leave_out(const void *start, const void *end);
 
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
 
-/* As tsm_call_on_stream(TSM_SENDS_AND_BLOCKS), for a call that waits for what its stream was given before:
- * settle() waits for that first, while others can send, so that the call itself is short. It is called
- * again when others have sent meanwhile, a few times at most. */
+/* Works like tsm_call_on_stream(TSM_SENDS_AND_BLOCKS) for a call that waits for earlier commands of
+ * its stream: settle() waits for these first, while other threads can send, so that the call itself
+ * is short. settle() is called again if others have sent meanwhile, a few times at most. */
 void tsm_call_on_synchronized_stream(struct tsm_call *call, struct tsm_stream *stream,
-                                void (*settle)(void *user), void *user);
+                                     void (*settle)(void *user), void *user);
 
-/* The real function is about to be called: the time that was spent since the call began is ours. Not
- * for calls that destroy, whose place is their begin. */
+/* The real function is about to be called: the time that was spent since the call began is ours.
+ * Not for calls that destroy, whose place is their begin. */
 void tsm_call_restart(struct tsm_call *call);
 
 /* ... or was called before this call began, which has no part in it: it began at that time stamp
@@ -118,7 +119,7 @@ void tsm_call_since(struct tsm_call *call, uint64_t began);
  * there, no bytes are taken from the program, and none are owed to it. */
 void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream);
 
-/* After tsm_call_on_stream(TSM_ENQUEUES): `count` places more, behind the call's own, for what it
+/* After tsm_call_on_stream(TSM_ENQUEUES): `count` places more, after the call's own, for what it
  * makes the GPU do by itself. */
 void tsm_call_more_places(struct tsm_call *call, uint32_t count);
 
@@ -160,9 +161,9 @@ void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size);
  * not defined. NULL: out of memory. */
 void *tsm_call_scratch(struct tsm_call *call, size_t size);
 
-/* TSM_LOCAL_SIZE bytes that the DRM source keeps from call to call of a thread, zeros at first. Memory
- * for threads is scarce where libraries are loaded late; a lane is a thread's for most of its life, and
- * then another's: what is there may be of a thread that has ended. */
+/* TSM_LOCAL_SIZE bytes that the DRM source keeps from call to call of a thread, zeros at first.
+ * Memory for threads is scarce where libraries are loaded late; a lane is a thread's for most of
+ * its life, and then another's: what is there may be of a thread that has ended. */
 #define TSM_LOCAL_SIZE 64u
 void *tsm_call_local(const struct tsm_call *call);
 
@@ -198,14 +199,16 @@ void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bo
  * SBT_VALUE_MAX there is none, and the record is marked TRUNCATED. */
 void tsm_call_struct(struct tsm_call *call, const void *value, size_t size);
 
-/* For calls whose data is a few bytes: all of it at once, which may be written to where the record is going
- * to have it. */
+/* For calls whose data is a few bytes: all of it at once, which may be written to where the record
+ * is going to have it. */
 
-/* Where that is, `size` bytes at most, if the record gets `slot_count` fields and nothing else is done with
- * the call before it is committed. NULL: not this time; then anywhere, until commit. */
+/* Returns where the next argument bytes go, `size` at most, if the record gets `slot_count` fields
+ * and nothing else is done with the call before its commit. NULL: no room this time; use any memory
+ * that stays until the commit. */
 uint8_t *tsm_call_room(struct tsm_call *call, uint32_t slot_count, size_t size);
 
-/* A STRUCT field's content: a byte 0 and the value, `size` bytes together, from `offset` in the data on. */
+/* A STRUCT field's content: a byte 0 and the value, `size` bytes together, from `offset` in the
+ * data on. */
 static inline uint64_t tsm_call_struct_at(uint32_t offset, uint32_t size)
 {
     return (uint64_t)offset << 32 | size;
@@ -258,7 +261,7 @@ void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint
 /* Returns a copy with a place at which the event stood as a whole. */
 struct tsm_handle tsm_handle_now(const struct tsm_handle *event);
 
-/* Of API `api`, object type `type`. NULL when unknown (made before capture began). */
+/* Returns the handle `raw` of type `type`; NULL if unknown (created before capture began). */
 struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw);
 
 /* Make an entry; an entry with the same raw value is replaced (the driver reuses values). Never
@@ -266,16 +269,16 @@ struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw
  */
 struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw);
 
-/* Where a driver may give the same handle for several objects: those of the same owner stay, and
- * each remove ends the oldest, which is the one that is found. */
+/* Adds a handle of a driver that may give one value to several objects: objects of the same owner
+ * stay, each removal ends the oldest, and lookups find the oldest. */
 struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_t raw,
                                         uint32_t owner);
 /* Returns the id of what is gone; 0: it was not known. */
 uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
 
-/* Returns the id, as tsm_handle_id(), of an object that a call is about to destroy: it stays what it
- * is, for the call may fail. Then left() says how the call ended; another thread may have been given
- * the same raw value for an object of its own by then, which stays. */
+/* Returns the id, as tsm_handle_id(), of an object that a call is about to destroy: it stays what
+ * it is, for the call may fail. Then left() says how the call ended; another thread may have been
+ * given the same raw value for an object of its own by then, which stays. */
 uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw);
 void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone);
 /* Tests whether a call that destroys it is under way: who is given the same value has another
@@ -308,7 +311,7 @@ void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_
 /* Tests whether the handle says `stream`, or one that is not forgotten if that is NULL. */
 bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream);
 
-/* What the sources know of order between streams; used to tell which readbacks are complete.
+/* Order between streams, from the sources; it decides which readbacks are complete.
  * `joins_default`: synchronises implicitly with stream `legacy` (CUDA's legacy default stream). */
 void tsm_stream_joins(struct tsm_stream *stream, struct tsm_stream *legacy);
 void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event);
@@ -323,22 +326,23 @@ void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complet
  * host memory that an aligned word of these bytes points into; NULL: in all of them. Nothing where
  * no host memory is tracked. What a copy takes from there before `call` is complete is LATE. */
 void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box);
-/* As tsm_device_writes(), of a command whose replay gives the bytes back where they lie in memory of the
- * host: as tsm_readback(), too, unless others may write them before they are seen. */
+/* Works like tsm_device_writes() for a command whose replay puts the bytes into the same host
+ * memory: as tsm_readback(), too, unless others may write there before the bytes are seen. */
 void tsm_device_gives(struct tsm_call *call, const struct tsm_box *box);
 void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size);
-/* The same of words in ascending order, of which there may be thousands. Where they point into many ranges,
- * what lies between these counts as well. */
+/* The same of words in ascending order, of which there may be thousands. Where they point into many
+ * ranges, what lies between these counts as well. */
 void tsm_device_may_write_sorted(struct tsm_call *call, const uint64_t *words, size_t count);
 
-/* The real function is about to be called: what was said so far of what the device writes by `call` is true from
- * now on, for other threads as well, and functions of the program that the command runs. Only after
- * tsm_call_on_stream(). ... but the call has failed: none of it. */
+/* The real function is about to be called: what was said so far of what the device writes by `call`
+ * is true from now on, for other threads as well, and functions of the program that the command
+ * runs. Only after tsm_call_on_stream(). ... but the call has failed: none of it. */
 void tsm_device_announced(struct tsm_call *call);
 void tsm_device_failed(struct tsm_call *call);
 
-/* As tsm_device_announced(), for a call of which the same is said again when it has returned, and exactly. Until
- * its commit, that is: then only what was said again counts, and nothing if it failed. */
+/* Works like tsm_device_announced() for a call that announces the same again, exactly, after its
+ * return. The first announcement holds until the commit; then only the second counts, and none if
+ * the call failed. */
 void tsm_device_foretold(struct tsm_call *call);
 
 /* The host knows that everything up to now on `stream` is complete (NULL: on all streams of `api`);
@@ -347,19 +351,36 @@ void tsm_device_foretold(struct tsm_call *call);
 void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream);
 void tsm_synchronised_event(const struct tsm_handle *event);
 
-/* The program has learnt without a call that the commands of `stream` up to `position` are complete: a
- * COMPLETE record. Does nothing where nothing is recorded. */
+/* The program has learnt without a call that the commands of `stream` up to `position` are
+ * complete: a COMPLETE record. Does nothing where nothing is recorded. */
 void tsm_stream_completed(const struct tsm_stream *stream, uint64_t position);
+
+/* When the device carried out a command: a GPU_TIME record (docs/FORMAT.md 10). */
+struct tsm_gpu_time {
+    uint32_t stream, part; /* part: a batch of a Vulkan submit, from 0 */
+    uint64_t position;
+    uint64_t start_ns; /* since the session began, modulo 2^64; not calibrated: by a clock of the device */
+    uint64_t duration_ns, error_ns;
+    uint32_t flags; /* SBT_GPU_TIME_* */
+};
+
+/* Writes the record on this thread's lane, inside of a call or outside. Does nothing where nothing is
+ * recorded. */
+void tsm_gpu_time_write(const struct tsm_gpu_time *time);
+
+/* The context of `stream` was destroyed: nothing that was sent runs any more, and of memory that
+ * went with it nothing can be seen. A COMPLETE record, and what a synchronisation writes. */
+void tsm_stream_ended(struct tsm_stream *stream);
 
 /* For APIs whose commands can be complete before those that stand before them: the command at
  * `position` of `stream` is complete. tsm_readbacks_write() writes its READBACK record. */
 void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position);
-/* ... but the program may have known for long, and changed the bytes: they are not compared, and the
- * trace says so. */
+/* ... but the program may have known for long, and changed the bytes: they are not compared, and
+ * the trace says so. */
 void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position);
 void tsm_readbacks_write(void);
-/* `call` may write over bytes in [from, to) that are not known to be there: what of them is not read by
- * then is not compared, and the trace says so. */
+/* `call` may write over bytes in [from, to) that are not known to be there: what of them is not
+ * read by then is not compared, and the trace says so. */
 void tsm_readback_overwritten(const struct tsm_call *call, uint64_t from, uint64_t to);
 /* How many wait to be known as complete. */
 uint32_t tsm_readbacks_pending(void);
@@ -370,7 +391,8 @@ uint32_t tsm_readbacks_pending(void);
  * could see them. Its present content counts as a change unless all zero. Never changes protection
  * and never installs a signal handler: PAGEMAP_SCAN where the kernel has it, hashing otherwise. */
 void tsm_hostmem_track(uint64_t start, uint64_t size);
-/* ... of a mapping of memory that is written through others, too: the kernel tells of no page there. */
+/* ... of a mapping of memory that is written through others, too: the kernel tells of no page
+ * there. */
 void tsm_hostmem_track_alias(uint64_t start, uint64_t size);
 void tsm_hostmem_untrack(uint64_t start);
 /* A call is about to give it up: it is not looked at until left() says how the call ended, and is
@@ -385,8 +407,8 @@ void tsm_hostmem_unshare(uint64_t start, uint64_t size);
 bool tsm_hostmem_is_tracked(uint64_t address);
 /* Is any tracked? */
 bool tsm_hostmem_any(void);
-/* What has changed in [start, start + size) a command may have written that is complete by now: the next
- * tsm_hostmem_publish_held() records it, and says so (SBT_RECORD_HELD). */
+/* Marks changes in [start, start + size) as possibly written by a command that is complete by now:
+ * the next tsm_hostmem_publish_held() records them with SBT_RECORD_HELD. */
 void tsm_hostmem_hold(uint64_t start, uint64_t size);
 void tsm_hostmem_publish_held(void);
 
@@ -397,19 +419,20 @@ bool tsm_hostmem_publish(void);
 /* The same, of the range that begins at `start` alone. */
 void tsm_hostmem_publish_range(uint64_t start);
 
-/* The device is idle, and the program knows: what has changed in a tracked range that began at `start`
- * is bytes that the command which `by` names gave back (READBACK), if it names one, and HOST_WRITE. With
- * a lock held: `by` calls nothing of ours. */
+/* The device is idle, and the program knows: what has changed in a tracked range that began at
+ * `start` is bytes that the command which `by` names gave back (READBACK), if it names one, and
+ * HOST_WRITE. With a lock held: `by` calls nothing of ours. */
 typedef bool (*tsm_hostmem_by)(uint64_t start, uint32_t *stream, uint64_t *position);
 void tsm_hostmem_written(tsm_hostmem_by by);
 
 /* Memory that a command of the device may have written, which is complete, as the program knows.
  * Records what has changed there as bytes that the command gave back (READBACK) and as HOST_WRITE,
- * and then a hash of all of it (CHECKSUM). Calls next() until it is false, with a lock held, as above.
- * `is_late`: the program may have changed it since: nothing is recorded but that, if it has changed. */
+ * and then a hash of all of it (CHECKSUM). Calls next() until it is false, with a lock held, as
+ * above. `is_late`: the program may have changed it since: nothing is recorded but that, if it has
+ * changed. */
 struct tsm_given {
     uint64_t start, end;
-    uint64_t read_end; /* behind it only what the operating system says was written is looked at */
+    uint64_t read_end; /* after it only what the operating system says was written is looked at */
     uint32_t stream;
     uint64_t position;
     bool is_late;
@@ -424,12 +447,13 @@ struct tsm_gap {
 typedef uint32_t tsm_device_gaps(uint64_t from, uint64_t to, struct tsm_gap *gaps, uint32_t room);
 void tsm_hostmem_device(tsm_device_gaps *find);
 
-/* May a command that is under way write into the tracked range that began at `start`? Then it cannot be told who
- * has changed what is published, and the trace says so. With a lock held, as above. */
+/* May a command that is under way write into the tracked range that began at `start`? Then it
+ * cannot be told who has changed what is published, and the trace says so. With a lock held, as
+ * above. */
 void tsm_hostmem_shared(bool (*is_shared)(uint64_t start));
 
-/* What is in `box` now, whatever it was, as HOST_WRITE, in whole rows with what lies between them:
- * a command that follows reads it there. For memory that is not tracked. */
+/* Records the present content of `box` as HOST_WRITE, in whole rows with the gaps between them: a
+ * command that follows reads it there. For memory that is not tracked. */
 void tsm_hostmem_write(const struct tsm_box *box);
 
 /* ---- values that the device waits for -------------------------------------------------------- */
@@ -447,38 +471,38 @@ struct tsm_value {
     enum tsm_value_test test;
 };
 
-/* `call` makes its stream wait until tracked host memory passes the test. When the stream is known to
- * be complete and no record says how such a value came there, it was the program: a HOST_WRITE is
- * recorded then. Nothing for other memory. */
+/* `call` makes its stream wait until tracked host memory passes the test. When the stream is known
+ * to be complete and no record says how such a value came there, it was the program: a HOST_WRITE
+ * is recorded then. Nothing for other memory. */
 void tsm_value_awaited(const struct tsm_call *call, const struct tsm_value *value);
 
-/* `call` writes the value when its turn comes: until then the bytes are the device's, and what waits for
- * it waits for no host. */
+/* `call` writes the value when its turn comes: until then the bytes are the device's, and what
+ * waits for it waits for no host. */
 void tsm_value_written(struct tsm_call *call, const struct tsm_value *value);
 
-/* The program is about to wait for the GPU, which may wait for what the program has written: records
- * changes of host memory, if any value is awaited. */
+/* The program is about to wait for the GPU, which may wait for what the program has written:
+ * records changes of host memory, if any value is awaited. */
 void tsm_values_publish(void);
 
-/* What was sent to `stream` (NULL: to all) up to `position` is complete. To be called before the record
- * of the call that shows it takes its place in the trace. */
+/* Publishes the values of commands sent to `stream` (NULL: to all) up to `position`, which are
+ * complete. Call it before the record of the call that shows this takes its place in the trace. */
 void tsm_values_publish_completed(const struct tsm_stream *stream, uint64_t position);
 
-/* Writes a CHECKSUM record, also while calls are held. `stream` SBT_STREAM_NONE, `position` 0: of all
- * that was sent. */
+/* Writes a CHECKSUM record, also while calls are held. `stream` SBT_STREAM_NONE, `position` 0: of
+ * all that was sent. */
 void tsm_checksum_write(uint32_t stream, uint64_t position, uint64_t address, uint64_t size,
                         const struct sbt_key *key);
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
-/* Does the program run, but its commands are not recorded yet? The next call may take the checkpoint
- * with which recording begins: no lock may be held there that save() takes. */
+/* Does the program run, but its commands are not recorded yet? The next call may take the
+ * checkpoint with which recording begins: no lock may be held there that save() takes. */
 bool tsm_session_waiting(void);
 
-/* Holds back the calls of all other threads, so that the GPU gets nothing more, and waits until those
- * that have begun are over. False: they are not within `patience_ns`, or nothing is recorded now; then
- * all go on. While it holds them the caller must not wait for the GPU without a limit, which may wait
- * for one of them, and must not make a call that is recorded. */
+/* Holds back the calls of all other threads, so that the GPU gets nothing more, and waits until
+ * those that have begun are over. False: they are not within `patience_ns`, or nothing is recorded
+ * now; then all go on. While it holds them the caller must not wait for the GPU without a limit,
+ * which may wait for one of them, and must not make a call that is recorded. */
 bool tsm_calls_hold(uint64_t patience_ns);
 void tsm_calls_release(void);
 
@@ -510,7 +534,8 @@ struct tsm_memory {
 
 /* From a source's save(): false when it could not be read or kept; then save() gives up. */
 bool tsm_checkpoint_memory(const struct tsm_memory *memory);
-/* The same for what is no memory: `kind` says what `value` means of the object. Before all memory. */
+/* The same for what is no memory: `kind` says what `value` means of the object. Before all memory.
+ */
 bool tsm_checkpoint_state(enum sbt_state kind, uint32_t object, uint64_t value);
 
 /* ---- functions of the program that the GPU calls --------------------------------------------- */
@@ -559,8 +584,12 @@ bool tsm_inside_own(void);
  * libc in which a thread can be cancelled. */
 void tsm_inside_enter(void);
 
-/* The program is about to set a seccomp filter (struct sock_fprog), or strict mode: capture/process/sandbox.c. */
+/* The program is about to set a seccomp filter (struct sock_fprog), or strict mode:
+ * capture/process/sandbox.c. */
 void tsm_sandbox_comes(unsigned mode, const void *program);
+/* The calling thread is about to forbid itself to read the time stamp counter: the end of
+ * recording. */
+void tsm_clock_forbidden(void);
 void tsm_inside_leave(void);
 
 /* Flush: what was committed so far is in the trace file when this returns. Finish: the same, then
@@ -573,8 +602,9 @@ void tsm_session_finish(void);
  */
 void tsm_session_exec_failed(void);
 
-/* unshare() or setns() with these flags failed, `tries` being 0: was it for our threads alone? Some namespaces are only
- * for processes of one thread. Then recording ends here. True: try again; they may still be on their way out. */
+/* unshare() or setns() with these flags failed, `tries` being 0: was it for our threads alone? Some
+ * namespaces are only for processes of one thread. Then recording ends here. True: try again; they
+ * may still be on their way out. */
 bool tsm_namespace_again(int flags, unsigned *tries);
 
 /* Once, by the program's first thread, before it can end: capture/process/last_thread.c. */

@@ -65,7 +65,7 @@ void tsm_lock_wake(struct tsm_lock *lock)
     tsm_futex_wake(&lock->word, 1);
 }
 
-/* What was mapped since tsm_memory_together(): by one thread, which starts a session. */
+/* Memory mapped since tsm_memory_together() by the one thread that starts a session. */
 static struct {
     void *memory;
     size_t size;
@@ -111,7 +111,7 @@ void tsm_memory_unmap(void *memory, size_t size)
     errno = saved_errno;
 }
 
-/* Where a sandbox forbids process_vm_readv. */
+/* Reads through /proc/self/mem where a sandbox forbids process_vm_readv. */
 static int read_by_file(void *out, uint64_t address, size_t size)
 {
     int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC), error = 0;

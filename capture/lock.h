@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What threads of the traced program wait on: a futex, a lock made of it, and memory from mmap.
- * Nothing here uses malloc or a lock that the program can see; errno is preserved.
+ * Synchronisation and memory for threads of the traced program: a futex, a lock built on it, and
+ * memory from mmap. Nothing here uses malloc or a lock that the program can see; errno is
+ * preserved.
  *
  * A child process after fork must not use a lock of its parent: another thread may have held it.
  * Locks live in struct tsm_session, and the child makes a session of its own.
@@ -72,7 +73,7 @@ bool tsm_memory_read(void *out, uint64_t address, size_t size);
  * be. */
 int tsm_memory_try(void *out, uint64_t address, size_t size);
 
-/* The same for several spans, one behind the other into `out`, with one system call. False also
+/* The same for several spans, one after the other into `out`, with one system call. False also
  * where only single spans can be read. At most 1024 spans. */
 struct iovec;
 bool tsm_memory_read_spans(void *out, const struct iovec *spans, size_t count);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/session.h"
+#include "capture/live.h"
 
 #include "base/own_stack.h"
 #include "base/log.h"
 #include "capture/lane/drain.h"
 #include "capture/process/family.h"
 #include "capture/memory/shadow.h"
+#include "capture/lane/drain_thread.h"
+#include "capture/parts.h"
+#include "capture/process/control.h"
+#include "capture/process/mapping.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,78 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NO_MEMORY "no memory for recording; capture is off"
-
-/* Until the first call there is no page to ask for; everybody reads the state NONE here. */
-static struct tsm_live live_before;
-struct tsm_live *tsm_live = &live_before;
-
 /* Process of the first session; in the child of a fork it differs. */
 static pid_t first_pid;
-
-static pid_t own_pid(void)
-{
-    return (pid_t)syscall(SYS_getpid); /* never cached: also right after vfork and raw clone */
-}
-
-static uint32_t live_state(void)
-{
-    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-
-    return __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
-}
-
-static void set_state(uint32_t state)
-{
-    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-
-    __atomic_store_n(&live->state, state, __ATOMIC_RELEASE);
-    tsm_futex_wake(&live->state, INT32_MAX);
-}
-
-struct tsm_session *tsm_session_current(void)
-{
-    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-    uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
-
-    return state == TSM_LIVE_ON || state == TSM_LIVE_PAUSED || state == TSM_LIVE_WAITING ||
-                   state == TSM_LIVE_HELD
-               ? live->session
-               : NULL;
-}
-
-struct tsm_session *tsm_session_of_call(void)
-{
-    return tsm_thread.call ? tsm_thread.call->lane->session : tsm_session_current();
-}
-
-bool tsm_session_waiting(void)
-{
-    return live_state() == TSM_LIVE_WAITING;
-}
-
-/* The page that a fork zeroes. Two threads may both make one; the first one counts. */
-static struct tsm_live *live_page(void)
-{
-    size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    struct tsm_live *expected = &live_before;
-    struct tsm_live *page = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-
-    if (page != &live_before)
-        return page;
-    page = tsm_memory_map(size);
-    if (!page)
-        return NULL;
-    if (madvise(page, size, MADV_WIPEONFORK) != 0) {
-        tsm_memory_unmap(page, size);
-        return NULL;
-    }
-    if (__atomic_compare_exchange_n(&tsm_live, &expected, page, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE))
-        return page;
-    tsm_memory_unmap(page, size);
-    return expected;
-}
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
@@ -211,10 +145,10 @@ static struct tsm_session *create(bool forked)
     struct tsm_session *s = tsm_memory_map(sizeof(*s));
 
     if (!s) {
-        tsm_log(TSM_LOG_WARN, NO_MEMORY);
+        tsm_log(TSM_LOG_WARN, TSM_LIVE_NO_MEMORY);
         return NULL;
     }
-    s->pid = own_pid();
+    s->pid = tsm_own_pid();
     tsm_settings_parse(&s->settings, environment);
     tsm_log_configure(s->settings.log);
     if (!s->settings.enabled || is_unwanted_child(&s->settings, forked)) {
@@ -228,7 +162,7 @@ static struct tsm_session *create(bool forked)
     if (!make_tables(s)) {
         tsm_memory_together_end(false);
         tsm_memory_unmap(s, sizeof(*s));
-        tsm_log(TSM_LOG_WARN, NO_MEMORY);
+        tsm_log(TSM_LOG_WARN, TSM_LIVE_NO_MEMORY);
         return NULL;
     }
     tsm_memory_together_end(true);
@@ -264,38 +198,28 @@ static void tell_sources_of_fork(void)
 
 static uint32_t start(struct tsm_live *live)
 {
-    bool forked = first_pid != 0 && first_pid != own_pid();
+    bool forked = first_pid != 0 && first_pid != tsm_own_pid();
     struct tsm_session *s;
 
     tsm_thread.session = NULL;
     tsm_thread.lane = NULL;
     if (forked)
         tell_sources_of_fork();
-    first_pid = own_pid();
+    first_pid = tsm_own_pid();
     s = create(forked);
     if (!s || !tsm_drain_start(s)) {
         if (s)
             tsm_log(TSM_LOG_WARN, "%s; capture is off", s->drain_message);
-        set_state(TSM_LIVE_OFF);
+        tsm_live_set_state(TSM_LIVE_OFF);
         return TSM_LIVE_OFF;
     }
     live->session = s;
     tsm_last_thread_begin(s);
     tsm_control_begin(s);
-    set_state(first_state(&s->settings));
+    tsm_live_set_state(first_state(&s->settings));
     /* Only now, when nobody waits for us: this takes the dynamic linker's lock. */
     tsm_mapping_update(s);
-    return live_state();
-}
-
-/* There is no memory for the page. A later call must not begin a trace without those before it. */
-static uint32_t give_up(void)
-{
-    uint32_t before = __atomic_exchange_n(&live_before.state, TSM_LIVE_OFF, __ATOMIC_ACQ_REL);
-
-    if (before != TSM_LIVE_OFF)
-        tsm_log(TSM_LOG_WARN, NO_MEMORY);
-    return TSM_LIVE_OFF;
+    return tsm_live_state_now();
 }
 
 struct starting {
@@ -318,9 +242,9 @@ uint32_t tsm_session_start(void)
 
     if (__atomic_load_n(&tsm_sandboxed, __ATOMIC_RELAXED))
         return TSM_LIVE_OFF;
-    live = live_page();
+    live = tsm_live_page();
     if (!live)
-        return give_up();
+        return tsm_live_give_up();
     if (__atomic_compare_exchange_n(&live->state, &state, TSM_LIVE_STARTING, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         struct starting starting = {live, TSM_LIVE_OFF};
@@ -335,135 +259,4 @@ uint32_t tsm_session_start(void)
     }
     errno = saved_errno;
     return state;
-}
-
-/* ---- while it runs -------------------------------------------------------------------------- */
-
-const struct tsm_settings *tsm_session_settings(void)
-{
-    static const struct tsm_settings off;
-    struct tsm_session *s = tsm_session_current();
-
-    return s ? &s->settings : &off;
-}
-
-void tsm_session_nudge(struct tsm_session *s)
-{
-    __atomic_add_fetch(&s->drain_signal, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&s->drain_sleeping, __ATOMIC_SEQ_CST))
-        tsm_futex_wake(&s->drain_signal, 1);
-}
-
-void tsm_session_pause(bool paused)
-{
-    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-    uint32_t from = paused ? TSM_LIVE_ON : TSM_LIVE_PAUSED;
-    uint32_t to = paused ? TSM_LIVE_PAUSED : TSM_LIVE_ON;
-
-    __atomic_compare_exchange_n(&live->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
-
-/* This process's session, not that of a parent whose memory we share (vfork). */
-static struct tsm_session *own_session(void)
-{
-    struct tsm_session *s = tsm_session_current();
-
-    return s && s->pid == own_pid() ? s : NULL;
-}
-
-static bool drain_runs(struct tsm_session *s)
-{
-    return __atomic_load_n(&s->drain_state, __ATOMIC_ACQUIRE) == TSM_DRAIN_RUNNING &&
-           !(syscall(SYS_tgkill, s->pid, s->drain_thread, 0) != 0 && errno == ESRCH);
-}
-
-void tsm_session_flush(void)
-{
-    struct tsm_session *s = own_session();
-    int saved_errno = errno;
-    uint32_t wanted;
-
-    if (!s)
-        return;
-    wanted = __atomic_add_fetch(&s->flush_wanted, 1, __ATOMIC_SEQ_CST);
-    while (drain_runs(s)) {
-        uint32_t done = __atomic_load_n(&s->flush_done, __ATOMIC_ACQUIRE);
-        if ((int32_t)(done - wanted) >= 0)
-            break;
-        tsm_session_nudge(s);
-        tsm_futex_wait(&s->flush_done, done, 1000000000u);
-    }
-    errno = saved_errno;
-}
-
-/* No further calls begin; the drain thread writes the end when it has everything. */
-static void end(struct tsm_session *s)
-{
-    set_state(TSM_LIVE_OFF);
-    __atomic_store_n(&s->finish_wanted, 1, __ATOMIC_SEQ_CST);
-    tsm_session_nudge(s);
-}
-
-/* A signal handler that ends the process may have interrupted code of ours, which holds locks. */
-static void tell_unseen(void)
-{
-    for (const struct tsm_source *const *source = tsm_sources; !tsm_inside() && *source; source++)
-        if ((*source)->unseen)
-            (*source)->unseen();
-}
-
-void tsm_session_finish(void)
-{
-    struct tsm_session *s = tsm_sandboxed ? NULL : own_session();
-    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-    int saved_errno = errno;
-
-    if (tsm_sandboxed)
-        return;
-
-    /* Also after stop(), whose end is being written by now. */
-    if (!s && live_state() == TSM_LIVE_OFF && live->session && live->session->pid == own_pid())
-        s = live->session;
-    if (!s)
-        return;
-    if (live_state() != TSM_LIVE_OFF) {
-        tell_unseen();
-        tsm_readbacks_end(s);
-    }
-    end(s);
-    while (drain_runs(s))
-        tsm_futex_wait(&s->drain_state, TSM_DRAIN_RUNNING, 1000000000u);
-    errno = saved_errno;
-}
-
-void tsm_session_stop(const char *reason)
-{
-    struct tsm_session *s = own_session();
-    struct tsm_note note = {.call = SBT_CORE_STOPPED, .stream = SBT_STREAM_NONE};
-    struct tsm_lane *lane;
-
-    if (!s)
-        return;
-    tsm_inside_enter();
-    lane = tsm_thread_lane(s);
-    note.slots[note.slot_count++] = tsm_intern_in(s, reason, strlen(reason));
-    if (lane)
-        tsm_note_write(lane, &note);
-    end(s);
-    tsm_inside_leave();
-}
-
-void tsm_session_stop_quietly(struct tsm_session *s, const char *text)
-{
-    s->stop_text = text;
-    end(s);
-}
-
-void tsm_session_exec_failed(void)
-{
-    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-
-    if (live_state() == TSM_LIVE_OFF && live->session && live->session->pid == own_pid() &&
-        __atomic_load_n(&live->session->drain_state, __ATOMIC_ACQUIRE) == TSM_DRAIN_DONE)
-        set_state(TSM_LIVE_NONE);
 }

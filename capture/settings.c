@@ -344,7 +344,10 @@ static const struct tsm_setting table[] = {
      "a replay has something to compare.",
      parse_vk_results},
     {"TS_GPU_TIME", "0|1", "0",
-     "Vulkan: record when the GPU carried out each batch of a submit, by timestamps around it.",
+     "Record when the GPU ran each command: of Vulkan each batch of a submit, by timestamps around "
+     "it, of CUDA each command outside of stream captures, by events around it, of HSA each "
+     "dispatch and "
+     "copy, by the runtime's profiling.",
      parse_gpu_time},
     {"TS_DRM", "auto|off|all|calls", "auto",
      "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
@@ -474,7 +477,7 @@ static void expand(struct path_out *p, char letter)
     }
 }
 
-/* Where ".N" goes: before the last suffix of the last component. */
+/* Returns the place for ".N": before the last suffix of the last component. */
 static const char *suffix_of(const char *pattern)
 {
     const char *slash = strrchr(pattern, '/');

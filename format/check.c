@@ -173,7 +173,8 @@ static int check_payload(struct sbt_checker *c)
     return error;
 }
 
-/* What comes after the last chunk, or between two: 1 when it is another session. */
+/* Checks the bytes after the last chunk, or between two chunks. Returns 1 if they are another
+ * session. */
 static int check_hole(struct sbt_checker *c, uint64_t from, uint64_t to)
 {
     uint64_t session = to;
@@ -224,6 +225,8 @@ static int check_chunks(struct sbt_checker *c, uint32_t session)
         if (error < 0)
             return error;
         due = walk.due;
+        if (c->progress)
+            c->progress(due, c->size);
     }
     if (error == 0 && due < c->size)
         error = check_hole(c, due, c->size);
@@ -277,7 +280,8 @@ static void say_following(struct sbt_checker *c)
             (unsigned long long)c->following_count, c->following_count == 1 ? " is" : "s are");
 }
 
-/* What no reader opens is no trace; what only a reader finds is a violation, too. */
+/* Opens the file as a reader does. A file that no reader opens is no trace; a fault that only a
+ * reader finds is a violation, too. */
 static int ask_reader(struct sbt_checker *c)
 {
     struct sbt_reader *r;
@@ -294,12 +298,12 @@ static int ask_reader(struct sbt_checker *c)
 
 static void checker_finish(struct sbt_checker *c)
 {
-    sbt_map_finish(&c->strings);
-    sbt_map_finish(&c->stacks);
-    sbt_map_finish(&c->enums);
-    sbt_map_finish(&c->types);
-    sbt_map_finish(&c->piece_lists);
-    sbt_map_finish(&c->listed);
+    tsm_map_finish(&c->strings);
+    tsm_map_finish(&c->stacks);
+    tsm_map_finish(&c->enums);
+    tsm_map_finish(&c->types);
+    tsm_map_finish(&c->piece_lists);
+    tsm_map_finish(&c->listed);
     sbt_keyset_finish(&c->pieces);
     sbt_reader_destroy(c->twins);
     tsm_buffer_finish(&c->schemas);
@@ -315,10 +319,14 @@ static void checker_finish(struct sbt_checker *c)
 
 int sbt_check_and_count(const char *path,
                         void (*report)(void *user, uint64_t offset, const char *text), void *user,
-                        struct sbt_check_counts *counts)
+                        struct sbt_check_counts *counts,
+                        void (*progress)(uint64_t done, uint64_t total))
 {
-    struct sbt_checker c = {
-        .report = report, .user = user, .name = path, .pieces = {.is_unbounded = true}};
+    struct sbt_checker c = {.report = report,
+                            .user = user,
+                            .progress = progress,
+                            .name = path,
+                            .pieces = {.is_unbounded = true}};
     int error = sbt_source_file(&c.source, path);
 
     *counts = (struct sbt_check_counts){0};
@@ -342,5 +350,5 @@ int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, cons
 {
     struct sbt_check_counts counts;
 
-    return sbt_check_and_count(path, report, user, &counts);
+    return sbt_check_and_count(path, report, user, &counts, NULL);
 }

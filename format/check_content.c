@@ -19,11 +19,11 @@ static int out_of_memory(const struct sbt_checker *c)
 }
 
 /* Note that `key` is there now; `what` it is, if it must not be twice. */
-static int note(struct sbt_checker *c, struct sbt_map *map, uint64_t key, uint64_t value,
+static int note(struct sbt_checker *c, struct tsm_map *map, uint64_t key, uint64_t value,
                 const char *what)
 {
     bool added;
-    uint64_t *place = sbt_map_insert(map, key, &added);
+    uint64_t *place = tsm_map_insert(map, key, &added);
 
     if (!place)
         return out_of_memory(c);
@@ -128,7 +128,7 @@ static int check_enum(struct sbt_checker *c, struct tsm_view *item)
         return 0;
     }
     free(values);
-    if (sbt_map_find(&c->enums, sbt_name_hash(e.name)))
+    if (tsm_map_find(&c->enums, sbt_name_hash(e.name)))
         sbt_check_say(c, "value table %s is there twice", e.name);
     return note(c, &c->enums, sbt_name_hash(e.name), 0, NULL);
 }
@@ -271,7 +271,7 @@ static int check_pieces_of(struct sbt_checker *c, const uint8_t *list)
             sbt_check_say(c, "the bytes of piece %u do not match its key", i);
         if (sbt_keyset_has(&c->pieces, &key)) {
             check_twin(c, &key, c->payload + at, size, i);
-            if (c->pieces.count < SBT_KEYSET_MAX) /* behind that a writer may forget */
+            if (c->pieces.count < SBT_KEYSET_MAX) /* after that a writer may forget */
                 sbt_check_say(c, "piece %u was stored before", i);
         } else if (!sbt_keyset_add(&c->pieces, &key)) {
             return out_of_memory(c);
@@ -307,7 +307,7 @@ static int check_piece_lists(struct sbt_checker *c)
         uint32_t number = tsm_view_u32(&v), count = tsm_view_u32(&v);
         size_t size = (size_t)count * SBT_PIECE_ENTRY_SIZE;
         const uint8_t *list = tsm_view_take(&v, size);
-        const uint64_t *hash = sbt_map_find(&c->piece_lists, number);
+        const uint64_t *hash = tsm_map_find(&c->piece_lists, number);
         if (!list)
             break;
         if (!hash || *hash != tsm_hash64(list, size))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What sbt_check() counts on its way.
+ * Counts that sbt_check() collects on its way.
  */
 #ifndef FORMAT_CHECK_COUNTS_H
 #define FORMAT_CHECK_COUNTS_H
@@ -13,9 +13,11 @@ struct sbt_check_counts {
     uint64_t lost_records; /* of these, as far as their numbers are missing */
 };
 
-/* As sbt_check(); `counts` is filled in any case. `report` may be NULL. */
+/* Checks like sbt_check(); `counts` is filled in any case. `report` may be NULL, and so may
+ * `progress`, which is called for each chunk with bytes. */
 int sbt_check_and_count(const char *path,
                         void (*report)(void *user, uint64_t offset, const char *text), void *user,
-                        struct sbt_check_counts *counts);
+                        struct sbt_check_counts *counts,
+                        void (*progress)(uint64_t done, uint64_t total));
 
 #endif

@@ -91,7 +91,7 @@ static void check_values(struct sbt_checker *c, const struct sbt_check_schema *s
     }
 }
 
-/* What is missing was said. */
+/* Missing pieces were reported before. */
 static void check_kept(struct sbt_checker *c, struct sbt_reader *r, struct sbt_cursor *cursor,
                        const struct sbt_check_kept *kept)
 {
@@ -141,7 +141,7 @@ static void check_slots(struct sbt_checker *c, const struct sbt_check_schema *s,
     size_t size;
 
     for (uint32_t i = 0; i < r->slot_count; i++) {
-        if ((s->strings >> i & 1) && r->slots[i] && !sbt_map_find(&c->strings, r->slots[i]))
+        if ((s->strings >> i & 1) && r->slots[i] && !tsm_map_find(&c->strings, r->slots[i]))
             sbt_check_say_missing(
                 c, "record %llu: slot %u names string %llu, which is not there before it",
                 (unsigned long long)r->seq, i, (unsigned long long)r->slots[i]);
@@ -160,7 +160,7 @@ static const struct sbt_check_schema *schema_of(struct sbt_checker *c, const str
     const struct sbt_check_schema *s;
 
     if (!c->last_place || c->last_type != r->type) {
-        const uint64_t *place = sbt_map_find(&c->types, r->type);
+        const uint64_t *place = tsm_map_find(&c->types, r->type);
         c->last_place = place ? (size_t)*place : 0;
         c->last_type = r->type;
     }
@@ -186,7 +186,7 @@ static void check_record(struct sbt_checker *c, const struct sbt_record *r, stru
 
     if (s)
         check_slots(c, s, r);
-    if (r->stack && !sbt_map_find(&c->stacks, r->stack))
+    if (r->stack && !tsm_map_find(&c->stacks, r->stack))
         sbt_check_say_missing(c, "record %llu names stack %u, which is not there before it",
                               (unsigned long long)r->seq, r->stack);
     span->first_time = r->time_ns < span->first_time ? r->time_ns : span->first_time;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A leaf names the chunks since the leaf before: the last entries that were collected, but for
- * leaves that the root will name. Leaves of an index that was cut off and made anew count as
+ * leaves that the root will name. Leaves of an index that was cut off and made again count as
  * chunks, so the comparison allows for any start at or before. */
 static void check_leaf(struct sbt_checker *c, const uint8_t *entries, uint32_t count)
 {

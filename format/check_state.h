@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What sbt_check() remembers while it walks through a file. Private to format/check*.c.
+ * State of sbt_check() while it walks through a file. Private to format/check*.c.
  */
 #ifndef FORMAT_CHECK_STATE_H
 #define FORMAT_CHECK_STATE_H
 
 #include "base/buffer.h"
+#include "base/map.h"
 #include "format/chunk.h"
-#include "format/map.h"
+#include "format/keyset.h"
 #include "format/structs.h"
 #include "tracesmith/reader.h"
 
 #define SBT_CHECK_REPORTED_MAX 1000 /* further violations are counted only */
 
-/* What records of a type must look like. */
+/* Rules for the records of one type. */
 struct sbt_check_schema {
     uint32_t flags, field_count;
     uint64_t strings, bytes, blobs, structs; /* bit i: slot i is one */
@@ -30,6 +31,7 @@ struct sbt_check_kept {
 struct sbt_checker {
     void (*report)(void *user, uint64_t offset, const char *text);
     void *user;
+    void (*progress)(uint64_t done, uint64_t total); /* NULL: nobody asks */
     int count;
 
     struct sbt_source source;
@@ -49,7 +51,7 @@ struct sbt_checker {
     uint64_t next_seq;
     struct sbt_totals totals;
 
-    struct sbt_map strings, stacks, enums, types; /* types: place + 1 in schemas */
+    struct tsm_map strings, stacks, enums, types; /* types: place + 1 in schemas */
     struct tsm_buffer schemas;                    /* struct sbt_check_schema[] */
     size_t last_place;                            /* of the last record's schema + 1; 0: none */
     uint32_t last_type;
@@ -60,8 +62,8 @@ struct sbt_checker {
     struct sbt_keyset pieces;
     struct sbt_reader *twins;   /* finds the first piece of a key; NULL: not needed yet */
     bool has_no_twins;          /* it cannot be opened */
-    struct sbt_map piece_lists; /* number of a BLOBS chunk -> hash of its list of pieces */
-    struct sbt_map listed;      /* those that a PIECES chunk has listed */
+    struct tsm_map piece_lists; /* number of a BLOBS chunk -> hash of its list of pieces */
+    struct tsm_map listed;      /* those that a PIECES chunk has listed */
 
     struct sbt_checkpoint last_end; /* the last record, if it is a CHECKPOINT_END */
     bool has_last_end;

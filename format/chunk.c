@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-/* As in PNG: a byte that is no ASCII, a name, and line ends that a transfer as text would change.
- */
+/* Begins as PNG does: a byte that is no ASCII, a name, and line ends that a transfer as text would
+ * change. */
 const uint8_t sbt_file_magic[8] = {0x89, 'S', 'B', 'T', '\r', '\n', 0x1a, '\n'};
 
 bool sbt_file_is_trace(int fd)
@@ -125,7 +125,7 @@ static bool chunk_is_sane(const struct sbt_chunk *c)
         c->raw_size >
             (uint64_t)SBT_TABLE_RATIO_MAX * ((uint64_t)c->stored_size + SBT_CHUNK_HEADER_SIZE))
         return false;
-    /* What a reader keeps of BLOBS is the list of pieces, whose keys no writer can compress. */
+    /* A reader of BLOBS keeps the list of pieces, whose keys no writer can compress. */
     if (c->type == SBT_CHUNK_BLOBS &&
         (uint64_t)c->count * SBT_PIECE_ENTRY_SIZE >
             (uint64_t)SBT_TABLE_RATIO_MAX * (c->stored_size + SBT_CHUNK_HEADER_SIZE))

@@ -160,7 +160,7 @@ void sbt_packer_finish(struct sbt_packer *p);
 int sbt_chunk_pack(struct sbt_packer *p, struct sbt_chunk *c, int level,
                    const struct tsm_buffer *raw, struct tsm_buffer *out);
 
-/* What functions that return what is wrong with a chunk return when nothing is: memory ran out. */
+/* Returned in place of a description of damage when memory ran out. */
 extern const char sbt_no_memory[];
 
 /* Check the hash of `stored` (c->stored_size bytes) and decompress into out[c->raw_size].
@@ -168,7 +168,7 @@ extern const char sbt_no_memory[];
 const char *sbt_chunk_unpack(struct sbt_packer *p, const struct sbt_chunk *c, const uint8_t *stored,
                              uint8_t *out);
 
-/* What it takes to unpack the chunk and decode its records, in bytes: known from its header. */
+/* Returns the bytes needed to unpack the chunk and decode its records, from its header alone. */
 uint64_t sbt_chunk_unpacked(const struct sbt_chunk *c);
 
 /* Tells whether so many bytes are more than a file of `size` bytes may unpack to, and describes the error. */

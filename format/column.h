@@ -30,10 +30,11 @@ enum sbt_column_storage {
 #define SBT_COLUMNS_COMPACT                                                                            \
     (1u << SBT_COLUMN_PLANES2 | 1u << SBT_COLUMN_PLANES4 | 1u << SBT_COLUMN_PLANES8)
 
-/* What was done to the values first: bit 4 of the encoding byte. */
+/* Transformation of the values before encoding: bit 4 of the encoding byte. */
 #define SBT_COLUMN_DELTA 0x10u /* zigzag difference to the value before, the first one to 0 */
 
-/* What the values are like; it chooses the encoding, not what is read back. */
+/* Expected distribution of the values. It chooses the encoding, not the values that are read
+ * back. */
 enum sbt_column_hint {
     SBT_COLUMN_PLAIN,
     SBT_COLUMN_SMALL, /* nearly all tiny, a few huge */

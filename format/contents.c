@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/contents.h"
 
+#include "base/array.h"
 #include "base/hash.h"
-#include "format/map.h"
+#include "base/map.h"
 #include "format/reader_state.h"
 #include "format/structs.h"
 #include "format/table.h"
@@ -40,7 +41,7 @@ enum sbt_part sbt_step_part(const struct sbt_step *step)
 
 bool sbt_field_is_memory(const struct sbt_field *field)
 {
-    static const char *const names[] = {"pData"}; /* vkCmdUpdateBuffer */
+    static const char *const names[] = {"pData"}; /* Vulkan's update of a buffer */
 
     return field->type == SBT_FIELD_BYTES &&
            is_one_of(field->name, names, sizeof(names) / sizeof(*names));
@@ -73,7 +74,7 @@ void sbt_hide_word(uint8_t *at, size_t size)
 
 struct sbt_contents {
     struct sbt_structs structs;
-    struct sbt_map types; /* type -> place in schemas + 1 */
+    struct tsm_map types; /* type -> place in schemas + 1 */
     struct sbt_schema *schemas;
     size_t schema_count, schema_capacity;
     void **kept; /* what the descriptions point to */
@@ -91,7 +92,7 @@ void sbt_contents_destroy(struct sbt_contents *c)
     if (!c)
         return;
     sbt_structs_finish(&c->structs);
-    sbt_map_finish(&c->types);
+    tsm_map_finish(&c->types);
     for (size_t i = 0; i < c->kept_count; i++)
         free(c->kept[i]);
     free(c->kept);
@@ -107,16 +108,10 @@ static int no_memory(void)
 /* NULL is not kept: there was no memory. */
 static bool keep(struct sbt_contents *c, void *memory)
 {
-    void **kept =
-        memory ? sbt_grow(c->kept, c->kept_count, &c->kept_capacity, sizeof(*kept)) : NULL;
-
-    if (!kept) {
-        free(memory);
-        return false;
-    }
-    c->kept = kept;
-    kept[c->kept_count++] = memory;
-    return true;
+    if (memory && TSM_ARRAY_PUSH(c->kept, c->kept_count, c->kept_capacity, memory))
+        return true;
+    free(memory);
+    return false;
 }
 
 /* The only item of a table, as it would be read from a file. */
@@ -131,22 +126,19 @@ int sbt_contents_schema(struct sbt_contents *c, const struct sbt_schema *schema)
 {
     struct sbt_table table = {0};
     struct tsm_view item;
-    struct sbt_schema *list;
     struct sbt_field *fields;
     bool is_new = false;
-    uint64_t *place = sbt_map_insert(&c->types, schema->type, &is_new);
+    uint64_t *place = tsm_map_insert(&c->types, schema->type, &is_new);
 
     if (!place)
         return no_memory();
     if (!is_new)
         return 0;
-    list = sbt_grow(c->schemas, c->schema_count, &c->schema_capacity, sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_RESERVE(c->schemas, c->schema_capacity, c->schema_count + 1))
         return no_memory();
-    c->schemas = list;
     sbt_table_schema(&table, schema);
-    if (!take_item(c, &table, &item) || !sbt_item_schema(&item, &list[c->schema_count], &fields) ||
-        !keep(c, fields))
+    if (!take_item(c, &table, &item) ||
+        !sbt_item_schema(&item, &c->schemas[c->schema_count], &fields) || !keep(c, fields))
         return no_memory();
     *place = ++c->schema_count;
     return 0;
@@ -193,7 +185,7 @@ static int hide_value(struct sbt_contents *c, const char *name, uint8_t *value, 
 static bool hide_struct(struct sbt_contents *c, const struct sbt_record *record, uint32_t i,
                         uint8_t *data)
 {
-    const char *name = c->schemas[*sbt_map_find(&c->types, record->type) - 1].fields[i].detail;
+    const char *name = c->schemas[*tsm_map_find(&c->types, record->type) - 1].fields[i].detail;
     const uint8_t *value;
     struct sbt_blob blob;
     size_t size;
@@ -211,7 +203,7 @@ static bool hide_struct(struct sbt_contents *c, const struct sbt_record *record,
 void sbt_contents_hide(struct sbt_contents *c, const struct sbt_record *record, uint64_t *slots,
                        uint8_t *data)
 {
-    const uint64_t *place = sbt_map_find(&c->types, record->type);
+    const uint64_t *place = tsm_map_find(&c->types, record->type);
     const struct sbt_schema *schema = place && *place ? &c->schemas[*place - 1] : NULL;
     const uint8_t *bytes;
     size_t size;

@@ -2,7 +2,7 @@
  *
  * Bytes of the program's memory that a record holds beside its blobs: in structured values, and in
  * BYTES fields that are no short values. Hidden, their hash is in their place as far as there is
- * room for it, and zeros behind it: what differs still does.
+ * room for it, and zeros after it: what differs still does.
  */
 #ifndef FORMAT_CONTENTS_H
 #define FORMAT_CONTENTS_H
@@ -15,7 +15,7 @@ enum sbt_part {
     SBT_PART_WORD,  /* a word of a command stream, kept as a varint */
 };
 
-/* What a step of a value holds. */
+/* Returns the kind of content of a step. */
 enum sbt_part sbt_step_part(const struct sbt_step *step);
 
 /* Tells whether a BYTES field holds memory, not a short value. */

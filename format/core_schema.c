@@ -99,6 +99,7 @@ static const struct sbt_field gpu_time_fields[] = {
     FIELD("of_stream", UINT, OF_STREAM, ""), FIELD("of_position", UINT, OF_POSITION, ""),
     FIELD("part", UINT, NONE, ""),           FIELD("start_ns", UINT, NONE, ""),
     FIELD("duration_ns", UINT, NONE, ""),    FIELD("flags", FLAGS, NONE, "tracesmith_gpu_time"),
+    FIELD("error_ns", UINT, NONE, ""),
 };
 
 static const struct sbt_field complete_fields[] = {
@@ -155,6 +156,7 @@ static const struct sbt_enum_value checkpoint_values[] = {
 
 static const struct sbt_enum_value gpu_time_values[] = {
     {"calibrated", SBT_GPU_TIME_CALIBRATED},
+    {"at_most", SBT_GPU_TIME_AT_MOST},
 };
 
 #define TABLE(name_, values_)                                                                      \

@@ -4,16 +4,19 @@
  * window of decoded chunks moves over that list. Chunk k of the list lives in slot k % slot_count,
  * so that neighbours never share a slot.
  */
+#include "format/reader_progress.h"
 #include "format/reader_state.h"
 
+#include "base/array.h"
 #include "base/text.h"
 #include "format/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define ALONE_SIZE  (256u << 10) /* raw bytes for which one thread is not worth its start */
 #define THREADS_MAX 64u
-#define AT_END      SIZE_MAX /* place in a chunk: behind its last record */
+#define AT_END      SIZE_MAX /* place in a chunk: after its last record */
 
 enum slot_state { SLOT_EMPTY, SLOT_QUEUED, SLOT_BUSY, SLOT_READY, SLOT_DAMAGED, SLOT_FAILED };
 
@@ -279,8 +282,20 @@ static int cursor_rows(struct sbt_cursor *c, bool forward, const struct sbt_rows
 
 /* ---- the interface ---- */
 
+/* Does decoding take less time than to start a thread? */
+static bool is_small(const struct sbt_cursor *c)
+{
+    uint64_t size = 0;
+
+    for (size_t i = 0; i < c->selected_count && size < ALONE_SIZE; i++)
+        size += c->reader->entries[c->selected[i]].head.raw_size;
+    return size < ALONE_SIZE;
+}
+
 static int cursor_start(struct sbt_cursor *c, unsigned threads)
 {
+    if (threads == 1 && is_small(c))
+        threads = 0;
     /* The caller decodes one chunk itself. */
     if (threads >= c->selected_count)
         threads = c->selected_count ? (unsigned)c->selected_count - 1 : 0;
@@ -358,8 +373,18 @@ int sbt_cursor_next(struct sbt_cursor *c, const struct sbt_record **out)
         }
         c->k++;
         c->i = 0;
+        if (c->reader->progress)
+            c->reader->progress(c->reader->progress_user, c->k, c->selected_count);
     }
     return 0;
+}
+
+void sbt_reader_show_progress(struct sbt_reader *reader,
+                              void (*progress)(void *user, uint64_t done, uint64_t total),
+                              void *user)
+{
+    reader->progress = progress;
+    reader->progress_user = user;
 }
 
 int sbt_cursor_previous(struct sbt_cursor *c, const struct sbt_record **out)
@@ -393,20 +418,14 @@ int sbt_cursor_previous(struct sbt_cursor *c, const struct sbt_record **out)
 
 int sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq)
 {
-    size_t low = 0, high = c->selected_count;
+    size_t at;
     const struct sbt_chunk *head;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->reader->entries[c->selected[middle]].head.last_seq < seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    c->k = low;
+    TSM_BISECT(at, c->selected_count, c->reader->entries[c->selected[at]].head.last_seq >= seq);
+    c->k = at;
     c->i = 0;
-    if (low < c->selected_count) {
-        head = &c->reader->entries[c->selected[low]].head;
+    if (at < c->selected_count) {
+        head = &c->reader->entries[c->selected[at]].head;
         c->i = seq > head->first_seq ? (size_t)(seq - head->first_seq) : 0;
     }
     return 0;

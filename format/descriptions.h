@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What describes records: schemas, structs and value tables.
+ * Descriptions of records: schemas, structs and value tables.
  */
 #ifndef FORMAT_DESCRIPTIONS_H
 #define FORMAT_DESCRIPTIONS_H

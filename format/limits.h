@@ -10,7 +10,7 @@
 #define SBT_CHUNK_ROWS_MAX                                                                         \
     (64u << 20) /* bytes of the rows of one EVENTS chunk, see SBT_ROW_SIZE                         \
                  */
-/* What a writer compresses with when it is not told: zstd levels. */
+/* Default zstd levels of a writer. */
 #define SBT_LEVEL_EVENTS      (-1)
 #define SBT_LEVEL_OTHERS      1
 #define SBT_CHUNK_SIZE        (1u << 20) /* what a writer aims at */
@@ -25,8 +25,9 @@
 #define SBT_HEADER_LENGTH_MAX 4096u /* file header */
 #define SBT_CHUNK_NUMBER_MAX  0x7fffffffu
 
-/* What all chunks of a trace unpack to, records as rows: so much, and so many times its size. What a
- * writer of this project makes stays far below: each piece costs 40 bytes, each MiB of rows some 300. */
+/* Limits on the unpacked size of all chunks, with records as rows: this many bytes, or this many
+ * times the trace's size. Traces of this project's writer stay far below: a piece costs 40 bytes, a
+ * MiB of rows some 300. */
 #define SBT_UNPACKED_FREE  ((uint64_t)256 << 20)
 #define SBT_UNPACKED_RATIO 4096u
 

@@ -6,7 +6,7 @@
 #ifndef FORMAT_NAMES_H
 #define FORMAT_NAMES_H
 
-#include "format/map.h"
+#include "base/map.h"
 
 /* The name of what is at `place` of a list. */
 typedef const char *sbt_name_at(const void *list, uint64_t place);
@@ -15,12 +15,12 @@ typedef const char *sbt_name_at(const void *list, uint64_t place);
 uint64_t sbt_name_hash(const char *name);
 
 /* Place of `name`, as it was put into the map; NULL: it is not there. */
-const uint64_t *sbt_names_find(const struct sbt_map *map, const char *name, sbt_name_at *at,
+const uint64_t *sbt_names_find(const struct tsm_map *map, const char *name, sbt_name_at *at,
                                const void *list);
 
 /* The place's place, 0 and *added when the name is new: the caller puts it there. NULL: out of
  * memory. */
-uint64_t *sbt_names_insert(struct sbt_map *map, const char *name, sbt_name_at *at, const void *list,
+uint64_t *sbt_names_insert(struct tsm_map *map, const char *name, sbt_name_at *at, const void *list,
                            bool *added);
 
 #endif

@@ -3,12 +3,12 @@
 
 void sbt_positions_finish(struct sbt_positions *p)
 {
-    sbt_map_finish(&p->high);
+    tsm_map_finish(&p->high);
 }
 
 uint64_t *sbt_positions_high(struct sbt_positions *p, uint32_t stream)
 {
     bool added;
 
-    return sbt_map_insert(&p->high, stream, &added);
+    return tsm_map_insert(&p->high, stream, &added);
 }

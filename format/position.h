@@ -6,7 +6,8 @@
 #ifndef FORMAT_POSITION_H
 #define FORMAT_POSITION_H
 
-#include "format/map.h"
+#include "base/map.h"
+#include "tracesmith/trace.h"
 
 #include <stdint.h>
 
@@ -14,14 +15,14 @@
 struct sbt_positions {
     uint64_t low[256];
     uint64_t none;
-    struct sbt_map high; /* streams from 256 on */
+    struct tsm_map high; /* streams from 256 on */
 };
 
 void sbt_positions_finish(struct sbt_positions *p);
 
 uint64_t *sbt_positions_high(struct sbt_positions *p, uint32_t stream);
 
-/* Where the last position of `stream` is kept; NULL when out of memory. */
+/* Returns the last position of `stream`, created as 0; NULL when out of memory. */
 static inline uint64_t *sbt_positions_last(struct sbt_positions *p, uint32_t stream)
 {
     if (stream < 256)

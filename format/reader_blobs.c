@@ -6,9 +6,11 @@
  */
 #include "format/reader_state.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "format/index.h"
+#include "format/keyset.h"
 #include "format/limits.h"
 
 #include <stdlib.h>
@@ -17,16 +19,10 @@
 /* Chunk with this number, or entry_count. */
 static size_t entry_by_number(const struct sbt_reader *r, uint32_t number)
 {
-    size_t low = 0, high = r->entry_count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->entries[middle].head.number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < r->entry_count && r->entries[low].head.number == number ? low : r->entry_count;
+    TSM_BISECT(at, r->entry_count, r->entries[at].head.number >= number);
+    return at < r->entry_count && r->entries[at].head.number == number ? at : r->entry_count;
 }
 
 /* `count` entries of key and size, of pieces that lie one after the other from the payload's start.
@@ -41,18 +37,16 @@ static const char *add_pieces(struct sbt_reader *r, size_t place, const uint8_t 
         return "its list of pieces is too long";
     room -= (uint64_t)count * SBT_PIECE_ENTRY_SIZE;
     for (uint32_t i = 0; i < count; i++, entries += SBT_PIECE_ENTRY_SIZE) {
-        struct sbt_piece_place *list =
-            sbt_grow(r->pieces, r->piece_count, &r->piece_capacity, sizeof(*list));
+        struct sbt_piece_place *piece;
         uint32_t size = tsm_get_u32(entries + 16);
-        if (!list)
+        if (!TSM_ARRAY_RESERVE(r->pieces, r->piece_capacity, r->piece_count + 1))
             return sbt_no_memory;
-        r->pieces = list;
         if (size == 0 || size > SBT_PIECE_SIZE || size > room - offset)
             return "a piece is out of bounds";
-        list += r->piece_count++;
-        *list = (struct sbt_piece_place){
+        piece = &r->pieces[r->piece_count++];
+        *piece = (struct sbt_piece_place){
             .entry = (uint32_t)place, .offset = (uint32_t)offset, .size = size};
-        memcpy(list->key.bytes, entries, sizeof(list->key.bytes));
+        memcpy(piece->key.bytes, entries, sizeof(piece->key.bytes));
         offset += size;
     }
     return NULL;
@@ -126,16 +120,10 @@ static uint32_t *find_slot(const struct sbt_reader *r, const struct sbt_key *key
 
 static bool note_twin(struct sbt_reader *r, uint32_t place)
 {
-    uint32_t *twins = sbt_grow(r->twins, r->twin_count, &r->twin_capacity, sizeof(*twins));
-
-    if (!twins)
-        return false;
-    r->twins = twins;
-    twins[r->twin_count++] = place;
-    return true;
+    return TSM_ARRAY_PUSH(r->twins, r->twin_count, r->twin_capacity, place);
 }
 
-/* Of pieces that are stored twice the first one counts. */
+/* Indexes all pieces. If a piece is stored twice, the first copy counts. */
 static int index_pieces(struct sbt_reader *r)
 {
     size_t count = 64;

@@ -63,7 +63,7 @@ static bool is_stored_raw(const struct sbt_reader *r, uint32_t entry)
     return r->entries[entry].head.codec == SBT_CODEC_RAW;
 }
 
-/* While another thread decompresses `entry`: what comes behind it will be needed next. With the
+/* While another thread decompresses `entry`: what comes after it will be needed next. With the
  * lock held, which it gives up meanwhile. False: there was nothing to do. */
 static bool load_ahead(struct sbt_reader *r, uint32_t entry)
 {
@@ -137,8 +137,8 @@ static uint64_t piece_offset(const struct sbt_reader *r, const struct sbt_piece_
     return r->entries[place->entry].info.offset + SBT_CHUNK_HEADER_SIZE + place->offset;
 }
 
-/* Of small pieces that are asked for one after the other many are read at once. With the lock held.
- * True: it is in `out`. */
+/* Reads many small pieces at once when they are asked for one after the other. Returns true if the
+ * piece is in `out`. Caller holds the lock. */
 static bool read_ahead(struct sbt_reader *r, const struct sbt_piece_place *place, uint8_t *out)
 {
     struct sbt_ahead *a = &r->ahead;

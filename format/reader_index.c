@@ -4,6 +4,7 @@
  */
 #include "format/reader_state.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "format/chunk_walk.h"
@@ -48,7 +49,6 @@ static void entry_fill(struct sbt_entry *e, const struct sbt_chunk *head, uint64
 static int add_events(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
 {
     uint64_t due = 0;
-    uint32_t *events;
 
     if (r->events_count)
         due = r->entries[r->events[r->events_count - 1]].head.last_seq + 1;
@@ -61,11 +61,8 @@ static int add_events(struct sbt_reader *r, const struct sbt_chunk *head, uint64
     if (head->first_seq > due)
         sbt_reader_say(r, "offset %llu: records %llu to %llu are missing", ull(offset), ull(due),
                        ull(head->first_seq - 1));
-    events = sbt_grow(r->events, r->events_count, &r->events_capacity, sizeof(*events));
-    if (!events)
+    if (!TSM_ARRAY_PUSH(r->events, r->events_count, r->events_capacity, (uint32_t)r->entry_count))
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory for the index", r->name);
-    r->events = events;
-    events[r->events_count++] = (uint32_t)r->entry_count;
     r->totals.record_count += head->count;
     if (head->stream_end > r->totals.stream_count)
         r->totals.stream_count = head->stream_end;
@@ -112,7 +109,6 @@ static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_
     const struct sbt_entry *last = r->entry_count ? &r->entries[r->entry_count - 1] : NULL;
     uint64_t due = last ? sbt_entry_end(last) : r->header_length;
     uint32_t number = last ? last->head.number + 1 : 0;
-    struct sbt_entry *entries;
     int error = check_type(r, head, offset);
 
     if (error)
@@ -128,10 +124,8 @@ static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_
     if (sbt_chunk_first_number(head) > number)
         sbt_reader_say(r, "offset %llu: %u chunks are missing", ull(due),
                        sbt_chunk_first_number(head) - number);
-    entries = sbt_grow(r->entries, r->entry_count, &r->entry_capacity, sizeof(*entries));
-    if (!entries)
+    if (!TSM_ARRAY_RESERVE(r->entries, r->entry_capacity, r->entry_count + 1))
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory for the index", r->name);
-    r->entries = entries;
     if (head->type == SBT_CHUNK_EVENTS)
         error = add_events(r, head, offset);
     if (error)
@@ -293,8 +287,8 @@ void sbt_reader_recount(struct sbt_reader *r)
     }
 }
 
-/* What the trailer says against what is there. `whole`: the index was read, so both must agree;
- * otherwise less may be there, and that was said piece by piece. */
+/* Compares the trailer's totals with the records. `whole`: the index was read, so both must agree;
+ * otherwise records may be missing, and each hole was reported. */
 static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool whole)
 {
     const struct sbt_totals *found = &r->totals, *said = &t->totals;
@@ -314,7 +308,8 @@ static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool
     r->end = t->end;
 }
 
-/* What a trailer says of the chunks, which were found by it: the root comes right before it. */
+/* Compares the trailer's count of chunks with the chunks that were found by it: the root comes
+ * right before the trailer. */
 static void judge_trailer(struct sbt_reader *r, const struct sbt_trailer *t)
 {
     const struct sbt_entry *last = &r->entries[r->entry_count - 1], *root = last - 1;

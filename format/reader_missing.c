@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace lacks. Gaps show in the numbers of chunks and records, damage in checksums.
+ * Missing parts of a trace. Gaps show in the numbers of chunks and records, damage in checksums.
  */
 #include "format/reader_state.h"
 
@@ -51,12 +51,12 @@ void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missi
             note_missing(out, e->head.first_seq, due, bound);
     }
     note_missing(out, due, r->said_count, bound);
-    /* Behind the last record that the trailer counts comes nothing that a record needs. */
+    /* After the last record that the trailer counts comes nothing that a record needs. */
     if (r->totals_known && due >= r->said_count)
         out->chunk_count -= r->tail_gap_count;
     pthread_mutex_unlock(&r->lock);
     due = due > r->said_count ? due : r->said_count;
-    /* What a later version says of its end is not known to be good. */
+    /* The end of a later version is not known to be good. */
     out->end = r->end != SBT_END_FINISHED && r->end != SBT_END_RECOVERED && bound > due;
     if (out->end && due < out->first_seq)
         out->first_seq = due;
@@ -132,7 +132,7 @@ int sbt_reader_examine_tables(struct sbt_reader *r)
     return error;
 }
 
-/* What the trailer counts against the records that say so. */
+/* Compares the trailer's counts with the records of losses. */
 static void compare_counts(struct sbt_reader *r)
 {
     const struct sbt_totals *said = &r->totals;

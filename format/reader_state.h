@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a reader consists of. Private to format/.
+ * State of a reader. Private to format/.
  *
  * Fixed once open: source, session, chunks, metadata, schemas, enums. What is loaded on demand
  * (strings, stacks, mappings, pieces) and the damage list are under `lock`; where pieces lie, until
@@ -10,8 +10,8 @@
 #define FORMAT_READER_STATE_H
 
 #include "base/buffer.h"
+#include "base/map.h"
 #include "format/chunk.h"
-#include "format/map.h"
 #include "format/structs.h"
 #include "tracesmith/reader.h"
 
@@ -40,7 +40,7 @@ struct sbt_id_table {
     } * chunks; /* by first id */
     size_t chunk_count;
     bool disjoint;
-    struct sbt_map places; /* id -> address */
+    struct tsm_map places; /* id -> address */
 };
 
 struct sbt_piece_place {
@@ -60,6 +60,8 @@ struct sbt_reader {
     char *name;
     uint64_t size;
     uint64_t bytes_read;
+    void (*progress)(void *user, uint64_t done, uint64_t total); /* NULL: nobody asks */
+    void *progress_user;
     pthread_mutex_t lock;
     struct sbt_packer packer; /* under lock */
 
@@ -87,7 +89,7 @@ struct sbt_reader {
     bool has_holes;          /* bytes, or numbers of chunks or records, belong to no chunk */
     int load_error;          /* of the system, while the index was read: it is not damaged then */
     uint64_t gap_count;      /* chunks that are not there, by the numbers of the others */
-    uint64_t tail_gap_count; /* of these, behind the last chunk that is no index */
+    uint64_t tail_gap_count; /* of these, after the last chunk that is no index */
 
     char **damage;
     size_t damage_count;
@@ -100,13 +102,13 @@ struct sbt_reader {
         const char *name, *value;
     } * metadata;
     size_t metadata_count, metadata_capacity;
-    struct sbt_map metadata_by_name;
+    struct tsm_map metadata_by_name;
     struct sbt_schema *schemas;
     size_t schema_count, schema_capacity;
-    struct sbt_map schema_by_type;
+    struct tsm_map schema_by_type;
     struct sbt_reader_enum *enums;
     size_t enum_count, enum_capacity;
-    struct sbt_map enum_by_name;
+    struct tsm_map enum_by_name;
 
     struct sbt_structs structs;
 
@@ -124,7 +126,7 @@ struct sbt_reader {
     size_t twin_count, twin_capacity;
     uint32_t *piece_slots;      /* by hash of the key: place in `pieces` + 1; 0: free */
     size_t piece_slot_count;    /* a power of two */
-    _Atomic size_t piece_next;  /* behind the one that was fetched last: a guess */
+    _Atomic size_t piece_next;  /* after the one that was fetched last: a guess */
     _Atomic bool pieces_loaded; /* from then on the above is fixed */
     uint32_t *listed_by;        /* for each entry: place + 1 of the PIECES chunk that lists it */
     struct sbt_blob_slot {
@@ -143,7 +145,7 @@ struct sbt_reader {
     struct sbt_ahead {
         uint8_t *bytes; /* of the file, from `start` to `end` */
         uint64_t start, end;
-        uint64_t next; /* behind the last piece that was read as it is stored */
+        uint64_t next; /* after the last piece that was read as it is stored */
     } ahead;
 };
 
@@ -184,9 +186,6 @@ void sbt_reader_blame(struct sbt_reader *r, size_t place, const char *wrong, boo
  * With the lock held. */
 void sbt_reader_fault(struct sbt_reader *r, const char *what);
 
-/* Room for one more element in a growing array; NULL when out of memory. */
-void *sbt_grow(void *array, size_t count, size_t *capacity, size_t element);
-
 /* Free `block` with the reader. False when out of memory; then it is freed now. */
 bool sbt_reader_keep(struct sbt_reader *r, void *block);
 
@@ -194,7 +193,7 @@ bool sbt_reader_keep(struct sbt_reader *r, void *block);
 
 int sbt_reader_index(struct sbt_reader *r);
 
-/* As if there were neither index nor trailer. */
+/* Scans the file as if it had neither index nor trailer. */
 int sbt_reader_scan(struct sbt_reader *r);
 
 static inline uint64_t sbt_entry_end(const struct sbt_entry *e)
@@ -237,8 +236,8 @@ void sbt_reader_blobs_finish(struct sbt_reader *r);
 /* The same without the lock held. */
 int sbt_reader_find_ready(struct sbt_reader *r);
 
-/* Where the piece with this key lies, without the lock held. Looked for at *next first, which is
- * then the place behind it. TSM_E_NOT_FOUND: there is none. */
+/* Finds the piece with this key, without the lock held. The search begins at *next, which then
+ * becomes the place after the piece. TSM_E_NOT_FOUND: there is none. */
 int sbt_reader_find(struct sbt_reader *r, const struct sbt_key *key, size_t *next,
                     const struct sbt_piece_place **out);
 

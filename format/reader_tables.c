@@ -5,6 +5,7 @@
  */
 #include "format/reader_state.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "format/limits.h"
 #include "format/names.h"
@@ -53,7 +54,7 @@ static const char *metadata_at(const void *list, uint64_t place)
 
 static bool add_metadata(struct sbt_reader *r, struct tsm_view *item)
 {
-    struct sbt_reader_pair pair, *list;
+    struct sbt_reader_pair pair;
     uint64_t *place;
     bool added;
 
@@ -61,19 +62,17 @@ static bool add_metadata(struct sbt_reader *r, struct tsm_view *item)
     pair.value = sbt_view_text(item, SBT_TEXT_MAX);
     if (item->failed)
         return false;
-    list = sbt_grow(r->metadata, r->metadata_count, &r->metadata_capacity, sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_RESERVE(r->metadata, r->metadata_capacity, r->metadata_count + 1))
         return false;
-    r->metadata = list;
     place = sbt_names_insert(&r->metadata_by_name, pair.name, metadata_at, r, &added);
     if (!place)
         return false;
     if (!added) {
-        list[*place].value = pair.value;
+        r->metadata[*place].value = pair.value;
         return true;
     }
     *place = r->metadata_count;
-    list[r->metadata_count++] = pair;
+    r->metadata[r->metadata_count++] = pair;
     return true;
 }
 
@@ -100,28 +99,26 @@ const char *sbt_reader_metadata_find(const struct sbt_reader *r, const char *nam
 
 static bool add_schema(struct sbt_reader *r, struct tsm_view *item)
 {
-    struct sbt_schema schema, *list;
+    struct sbt_schema schema;
     struct sbt_field *fields;
     uint64_t *place;
     bool added;
 
     if (!sbt_item_schema(item, &schema, &fields) || !sbt_reader_keep(r, fields))
         return false;
-    place = sbt_map_insert(&r->schema_by_type, schema.type, &added);
+    place = tsm_map_insert(&r->schema_by_type, schema.type, &added);
     if (!place || !added) /* the first one counts; sbt_check() says when they differ */
         return place != NULL;
-    list = sbt_grow(r->schemas, r->schema_count, &r->schema_capacity, sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_RESERVE(r->schemas, r->schema_capacity, r->schema_count + 1))
         return false;
-    r->schemas = list;
     *place = r->schema_count;
-    list[r->schema_count++] = schema;
+    r->schemas[r->schema_count++] = schema;
     return true;
 }
 
 const struct sbt_schema *sbt_reader_schema(const struct sbt_reader *r, uint32_t type)
 {
-    const uint64_t *place = sbt_map_find(&r->schema_by_type, type);
+    const uint64_t *place = tsm_map_find(&r->schema_by_type, type);
 
     return place ? &r->schemas[*place] : NULL;
 }
@@ -179,23 +176,21 @@ static const char *enum_at(const void *list, uint64_t place)
 
 static bool add_enum(struct sbt_reader *r, struct tsm_view *item)
 {
-    struct sbt_reader_enum made = {0}, *list;
+    struct sbt_reader_enum made = {0};
     struct sbt_enum_value *values;
     uint64_t *place;
     bool added;
 
     if (!sbt_item_enum(item, &made.table, &values) || !sbt_reader_keep(r, values))
         return false;
-    list = sbt_grow(r->enums, r->enum_count, &r->enum_capacity, sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_RESERVE(r->enums, r->enum_capacity, r->enum_count + 1))
         return false;
-    r->enums = list;
     if (sbt_names_find(&r->enum_by_name, made.table.name, enum_at, r))
         return true; /* the first one counts */
     made.by_value = order_by_value(&made.table);
     if (!made.by_value)
         return false;
-    list[r->enum_count] = made;
+    r->enums[r->enum_count] = made;
     place = sbt_names_insert(&r->enum_by_name, made.table.name, enum_at, r, &added);
     if (!place) {
         free(made.by_value);
@@ -222,19 +217,13 @@ const struct sbt_enum *sbt_reader_enum(const struct sbt_reader *r, const char *t
 const char *sbt_reader_enum_name(const struct sbt_reader *r, const char *table, int64_t value)
 {
     const struct sbt_reader_enum *e = find_enum(r, table);
-    uint32_t low = 0, high = e ? e->table.value_count : 0;
+    size_t at;
 
     /* The lowest place whose value is not below: the first name of several. */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (e->table.values[e->by_value[middle]].value < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!e || low == e->table.value_count || e->table.values[e->by_value[low]].value != value)
+    TSM_BISECT(at, e ? e->table.value_count : 0, e->table.values[e->by_value[at]].value >= value);
+    if (!e || at == e->table.value_count || e->table.values[e->by_value[at]].value != value)
         return NULL;
-    return e->table.values[e->by_value[low]].name;
+    return e->table.values[e->by_value[at]].name;
 }
 
 /* ---- structs ---- */
@@ -285,7 +274,7 @@ static bool add_string(struct sbt_reader *r, struct tsm_view *item)
 
     if (item->failed || id == 0)
         return false;
-    place = sbt_map_insert(&r->strings.places, id, &added);
+    place = tsm_map_insert(&r->strings.places, id, &added);
     if (place && added)
         *place = (uintptr_t)text;
     return place != NULL;
@@ -309,7 +298,7 @@ static bool add_stack(struct sbt_reader *r, struct tsm_view *item)
         stack->frames[i] = tsm_view_u64(item);
     if (!sbt_reader_keep(r, stack))
         return false;
-    place = sbt_map_insert(&r->stacks.places, id, &added);
+    place = tsm_map_insert(&r->stacks.places, id, &added);
     if (place && added)
         *place = (uintptr_t)stack;
     return place != NULL;
@@ -358,8 +347,8 @@ static int id_chunk_load(struct sbt_reader *r, struct sbt_id_table *t, size_t i,
 static int id_find(struct sbt_reader *r, struct sbt_id_table *t, uint32_t id, table_item *each,
                    uintptr_t *out)
 {
-    const uint64_t *place = sbt_map_find(&t->places, id);
-    size_t low = 0, high = t->chunk_count;
+    const uint64_t *place = tsm_map_find(&t->places, id);
+    size_t at;
     int error = 0;
 
     if (!place && !t->disjoint) {
@@ -367,19 +356,13 @@ static int id_find(struct sbt_reader *r, struct sbt_id_table *t, uint32_t id, ta
             error = id_chunk_load(r, t, i, each);
         t->chunk_count = error ? t->chunk_count : 0; /* so that a miss costs nothing next time */
     } else if (!place) {
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (t->chunks[middle].last < id)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low < t->chunk_count && t->chunks[low].first <= id)
-            error = id_chunk_load(r, t, low, each);
+        TSM_BISECT(at, t->chunk_count, t->chunks[at].last >= id);
+        if (at < t->chunk_count && t->chunks[at].first <= id)
+            error = id_chunk_load(r, t, at, each);
     }
     if (error)
         return error;
-    place = sbt_map_find(&t->places, id);
+    place = tsm_map_find(&t->places, id);
     *out = place ? (uintptr_t)*place : 0;
     return 0;
 }
@@ -436,13 +419,10 @@ int sbt_reader_load_ids(struct sbt_reader *r)
 
 static bool add_mapping(struct sbt_reader *r, struct tsm_view *item)
 {
-    struct sbt_mapping *list;
 
-    list = sbt_grow(r->mappings, r->mapping_count, &r->mapping_capacity, sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_RESERVE(r->mappings, r->mapping_capacity, r->mapping_count + 1))
         return false;
-    r->mappings = list;
-    if (!sbt_item_mapping(item, &list[r->mapping_count]))
+    if (!sbt_item_mapping(item, &r->mappings[r->mapping_count]))
         return false;
     r->mapping_count++;
     return true;
@@ -475,17 +455,14 @@ const struct sbt_mapping *sbt_reader_mapping(struct sbt_reader *r, size_t index)
 
 static bool add_checkpoint(struct sbt_reader *r, struct tsm_view *item)
 {
-    struct sbt_checkpoint *list, c;
+    struct sbt_checkpoint c;
 
     if (!sbt_item_checkpoint(item, &c))
         return false;
     if (r->checkpoint_count && r->checkpoints[r->checkpoint_count - 1].seq >= c.seq)
         return false;
-    list = sbt_grow(r->checkpoints, r->checkpoint_count, &r->checkpoint_capacity, sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_PUSH(r->checkpoints, r->checkpoint_count, r->checkpoint_capacity, c))
         return false;
-    r->checkpoints = list;
-    list[r->checkpoint_count++] = c;
     return true;
 }
 
@@ -537,18 +514,18 @@ int sbt_reader_tables(struct sbt_reader *r)
 void sbt_reader_tables_finish(struct sbt_reader *r)
 {
     free(r->metadata);
-    sbt_map_finish(&r->metadata_by_name);
+    tsm_map_finish(&r->metadata_by_name);
     free(r->schemas);
-    sbt_map_finish(&r->schema_by_type);
+    tsm_map_finish(&r->schema_by_type);
     for (size_t i = 0; i < r->enum_count; i++)
         free(r->enums[i].by_value);
     free(r->enums);
-    sbt_map_finish(&r->enum_by_name);
+    tsm_map_finish(&r->enum_by_name);
     sbt_structs_finish(&r->structs);
     free(r->strings.chunks);
-    sbt_map_finish(&r->strings.places);
+    tsm_map_finish(&r->strings.places);
     free(r->stacks.chunks);
-    sbt_map_finish(&r->stacks.places);
+    tsm_map_finish(&r->stacks.places);
     free(r->mappings);
     free(r->checkpoints);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a trace ends after a power loss. Bytes that had not reached the disk read as zeros then, in
- * whole sectors, and chunks behind them may be there: what was written last need not be lost last.
+ * Finds the end of a trace after a power loss. Bytes that had not reached the disk then read as
+ * zeros, in whole sectors, and later chunks may exist: the last chunk written need not be the last
+ * one lost.
  */
 #include "format/reader_state.h"
 

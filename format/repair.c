@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Repairs a trace in its place. What is damaged at its end is cut off, and the index is written
- * anew. What is damaged between sound chunks becomes VOID chunks: only the headers are written, the
- * rest of the bytes stays, and the chunks behind can be found from there on without looking for
+ * again. What is damaged between sound chunks becomes VOID chunks: only the headers are written, the
+ * rest of the bytes stays, and later chunks can be found from there on without looking for
  * them.
  */
 #include "base/buffer.h"
@@ -26,12 +26,12 @@ struct hole {
     struct sbt_chunk head; /* payload_hash and sizes are found when it is written */
 };
 
-/* What a repair has to know of the trace before it is opened for writing. */
+/* State of the trace, found before it is opened for writing. */
 struct finding {
     enum sbt_end end;
     struct sbt_totals totals;
     uint64_t lost_bytes;
-    uint64_t lost_records; /* behind the last record that stays */
+    uint64_t lost_records; /* after the last record that stays */
     bool is_whole, has_metadata;
     bool is_in_place;        /* what is damaged is more than the end, or it is the index */
     bool is_cut;             /* chunks at the end are damaged that are no index */
@@ -85,7 +85,7 @@ static uint64_t next_record(const struct sbt_reader *r, size_t place, size_t end
 }
 
 /* The chunks [first, next) go, and what lies around them, between two that stay. `due`: the record
- * that comes next; moved behind those that are lost. */
+ * that comes next; moved after those that are lost. */
 static void add_hole(struct finding *f, const struct sbt_reader *r, size_t first, size_t next,
                      size_t end, uint64_t *due)
 {
@@ -95,7 +95,7 @@ static void add_hole(struct finding *f, const struct sbt_reader *r, size_t first
     struct hole hole = {.offset = sbt_entry_end(before), .end = behind->info.offset};
 
     if (number < before->head.number || number > behind->head.number)
-        number = before->head.number; /* behind is a VOID that stands for chunks that are there */
+        number = before->head.number; /* after is a VOID that stands for chunks that are there */
     hole.head = (struct sbt_chunk){.type = SBT_CHUNK_VOID,
                                    .number = number,
                                    .session = r->session_word,
@@ -208,11 +208,11 @@ static int inspect(const char *path, struct finding *out)
 
 /* ---- repair in place ---- */
 
-/* What was in the file before: a repair that fails puts it back. */
+/* Former content of the file: a repair that fails restores it. */
 struct undo {
     struct tsm_buffer headers; /* SBT_CHUNK_HEADER_SIZE bytes for each VOID chunk */
     struct tsm_buffer offsets; /* uint64_t[]: where they were */
-    struct tsm_buffer tail;    /* behind kept_end; empty: too much */
+    struct tsm_buffer tail;    /* after kept_end; empty: too much */
     bool has_tail;
 };
 
@@ -372,7 +372,8 @@ static int repair_in_place(int fd, const char *path, const struct finding *f)
     return error;
 }
 
-/* What is beside the trace goes into it first, or is lost. */
+/* Fails if lanes or other parts beside the trace have not been recovered yet; a repair would lose
+ * them. */
 static int check_alone(const char *path)
 {
     char lanes[4200];

@@ -89,7 +89,7 @@ static bool allocate(struct decoder *d, uint64_t slot_total)
     return (r->records && r->slots && d->values && d->members) || fail(d, sbt_no_memory);
 }
 
-/* Where the values of a common column go: to a field of 4 bytes, or of 8. */
+/* Destination of the values of a common column: a field of 4 or of 8 bytes. */
 static const struct {
     size_t offset;
     bool is_small;

@@ -15,7 +15,7 @@ int sbt_source_fd(struct sbt_source *out, int fd, const char *name);
 /* Lets a source of sbt_source_fd() end after `size` bytes. */
 void sbt_source_cut(struct sbt_source *source, uint64_t size);
 
-/* As many bytes as there are, up to `size`; negative on error. */
+/* Reads up to `size` bytes and returns how many there were; negative on error. */
 int64_t sbt_source_read(const struct sbt_source *source, uint64_t offset, void *to, size_t size);
 
 /* First offset >= `from` where the 8 bytes `magic` stand, or `end`. */

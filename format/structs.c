@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/structs.h"
 
+#include "base/array.h"
 #include "format/names.h"
 #include "format/reader_state.h"
 
@@ -10,8 +11,8 @@
 void sbt_structs_finish(struct sbt_structs *s)
 {
     free(s->list);
-    sbt_map_finish(&s->by_name);
-    sbt_map_finish(&s->by_id);
+    tsm_map_finish(&s->by_name);
+    tsm_map_finish(&s->by_id);
     *s = (struct sbt_structs){0};
 }
 
@@ -22,7 +23,6 @@ static const char *name_at(const void *list, uint64_t place)
 
 enum sbt_structs_added sbt_structs_add(struct sbt_structs *s, const struct sbt_struct *structure)
 {
-    struct sbt_struct *list;
     uint64_t *name, *id;
     bool added;
 
@@ -30,16 +30,14 @@ enum sbt_structs_added sbt_structs_add(struct sbt_structs *s, const struct sbt_s
         return SBT_STRUCTS_SAME_NAME;
     if (sbt_structs_by_id(s, structure->id))
         return SBT_STRUCTS_SAME_ID;
-    list = sbt_grow(s->list, s->count, &s->capacity, sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_RESERVE(s->list, s->capacity, s->count + 1))
         return SBT_STRUCTS_NO_MEMORY;
-    s->list = list;
-    list[s->count] = *structure;
+    s->list[s->count] = *structure;
     name = sbt_names_insert(&s->by_name, structure->name, name_at, s, &added);
     if (!name)
         return SBT_STRUCTS_NO_MEMORY;
     *name = s->count;
-    id = sbt_map_insert(&s->by_id, structure->id, &added);
+    id = tsm_map_insert(&s->by_id, structure->id, &added);
     if (id)
         *id = s->count;
     s->count++;
@@ -55,7 +53,7 @@ const struct sbt_struct *sbt_structs_find(const struct sbt_structs *s, const cha
 
 const struct sbt_struct *sbt_structs_by_id(const struct sbt_structs *s, uint64_t id)
 {
-    const uint64_t *place = sbt_map_find(&s->by_id, id);
+    const uint64_t *place = tsm_map_find(&s->by_id, id);
 
     return place && *place < s->count ? &s->list[*place] : NULL;
 }

@@ -6,15 +6,15 @@
 #ifndef FORMAT_STRUCTS_H
 #define FORMAT_STRUCTS_H
 
-#include "format/map.h"
+#include "base/map.h"
 #include "tracesmith/reader.h"
 
 /* A zeroed struct is an empty set. What descriptions point to is the caller's. */
 struct sbt_structs {
     struct sbt_struct *list; /* in the order in which they were added */
     size_t count, capacity;
-    struct sbt_map by_name; /* hash64 of the name -> place in the list */
-    struct sbt_map by_id;
+    struct tsm_map by_name; /* hash64 of the name -> place in the list */
+    struct tsm_map by_id;
 };
 
 enum sbt_structs_added {

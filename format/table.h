@@ -64,7 +64,7 @@ bool sbt_item_mapping(struct tsm_view *item, struct sbt_mapping *out);
 
 /* ---- CHECKPOINT --------------------------------------------------------------------------- */
 
-/* What a CHECKPOINT_END record says; false: it is none. */
+/* Decodes a CHECKPOINT_END record; returns false if `record` is none. */
 bool sbt_checkpoint_of(const struct sbt_record *record, struct sbt_checkpoint *out);
 
 void sbt_checkpoint_put(struct tsm_buffer *payload, const struct sbt_checkpoint *c);

@@ -54,7 +54,7 @@ static int open_frame(struct sbt_walk *w, const struct sbt_walk_frame *frame, st
     return 1;
 }
 
-/* Of a union one member at most is there, and the bytes say which. */
+/* A union has one member at most; the bytes say which. */
 static int open_struct(struct sbt_walk *w, struct sbt_walk_frame frame, struct sbt_step *out)
 {
     uint64_t place;

@@ -171,8 +171,8 @@ static int batch_flush(struct sbt_writer *w)
     return error;
 }
 
-/* What records name goes before them, so that a trace cut anywhere names nothing that is missing.
- */
+/* Flushes everything that records name before the records, so that a trace cut anywhere names
+ * nothing that is missing. */
 int sbt_writer_flush_all(struct sbt_writer *w)
 {
     int error = 0;
@@ -454,12 +454,12 @@ void sbt_writer_destroy(struct sbt_writer *w)
     tsm_buffer_finish(&w->schemas);
     sbt_keyset_finish(&w->pieces);
     sbt_contents_destroy(w->contents);
-    sbt_map_finish(&w->types);
-    sbt_map_finish(&w->enums);
-    sbt_map_finish(&w->structs);
-    sbt_map_finish(&w->struct_ids);
-    sbt_map_finish(&w->strings);
-    sbt_map_finish(&w->stacks);
+    tsm_map_finish(&w->types);
+    tsm_map_finish(&w->enums);
+    tsm_map_finish(&w->structs);
+    tsm_map_finish(&w->struct_ids);
+    tsm_map_finish(&w->strings);
+    tsm_map_finish(&w->stacks);
     sbt_index_finish(&w->index);
     free(w);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the end of a trace says of the file itself: what it lost, and whether it reached the disk.
+ * Writes the end of a trace: what was lost, and whether the file reached the disk.
  */
 #include "format/writer_state.h"
 
@@ -16,7 +16,7 @@ static uint32_t free_string_id(const struct sbt_writer *w)
 {
     uint32_t id = UINT32_MAX;
 
-    while (sbt_map_find(&w->strings, id))
+    while (tsm_map_find(&w->strings, id))
         id--;
     return id;
 }
@@ -49,7 +49,7 @@ int sbt_writer_count_lost(struct sbt_writer *w, const struct sbt_totals *totals)
 {
     int error = w->lost_count ? write_lost(w) : 0;
 
-    /* Where no record can be added the totals say it alone: to an older trace. */
+    /* An older trace to which no record can be added has its losses in the totals alone. */
     if (error == TSM_E_ARGUMENT || error == TSM_E_UNSUPPORTED) {
         w->said_lost += w->lost_count;
         error = 0;

@@ -163,7 +163,7 @@ static int64_t schema_number(struct sbt_writer *w, uint32_t type)
 
     if (recent->used && recent->type == type)
         return recent->number;
-    place = sbt_map_find(&w->types, type);
+    place = tsm_map_find(&w->types, type);
     if (!place)
         return -1;
     *recent = (struct sbt_writer_recent){type, (uint32_t)*place, true};
@@ -252,7 +252,7 @@ uint64_t sbt_writer_record_count(const struct sbt_writer *w)
 
 int sbt_writer_shape(const struct sbt_writer *w, uint32_t type, uint64_t *blobs)
 {
-    const uint64_t *place = sbt_map_find(&w->types, type);
+    const uint64_t *place = tsm_map_find(&w->types, type);
     const struct sbt_writer_schema *schema;
 
     if (!place)

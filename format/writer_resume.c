@@ -47,7 +47,7 @@ static int resume_schemas(struct sbt_writer *w, const struct sbt_reader *r)
 
 static int resume_ids(struct sbt_writer *w, struct sbt_reader *r)
 {
-    const struct sbt_map *strings = &r->strings.places, *stacks = &r->stacks.places;
+    const struct tsm_map *strings = &r->strings.places, *stacks = &r->stacks.places;
     bool added;
     int error = sbt_reader_load_ids(r);
 
@@ -189,7 +189,7 @@ struct remains {
     struct sbt_reader *reader;
     size_t kept;   /* chunks that stay */
     uint64_t end;  /* where the last of them ends */
-    uint64_t lost; /* records that the trace had, behind the last one that stays */
+    uint64_t lost; /* records that the trace had, after the last one that stays */
     bool is_cut;   /* chunks go that no index is: nobody knows of which there were more */
 };
 
@@ -215,7 +215,7 @@ static uint64_t record_end(const struct sbt_reader *r)
     return r->events_count ? r->entries[r->events[r->events_count - 1]].head.last_seq + 1 : 0;
 }
 
-/* What came behind the last chunk began later, but for calls that took long beside others. */
+/* Returns a time after which new records begin, but for calls that took long in parallel. */
 static uint64_t last_time(const struct sbt_reader *r)
 {
     return r->entries[r->events[r->events_count - 1]].head.last_time;
@@ -226,7 +226,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* What the trailer says goes for all that there was. */
+/* The trailer's counts hold for all records that existed. */
 static void count_again(struct sbt_reader *r)
 {
     struct sbt_totals said = r->totals;
@@ -240,7 +240,7 @@ static void count_again(struct sbt_reader *r)
     r->totals.filtered_count = larger(r->totals.filtered_count, said.filtered_count);
 }
 
-/* Chunks behind the sound ones described what is not there any more: only what comes before is
+/* Chunks after the sound ones described what is not there any more: only what comes before is
  * read. */
 static int read_again(struct remains *m, int fd, const char *path)
 {
@@ -306,7 +306,7 @@ static int lock(int fd, const char *path)
     return 0;
 }
 
-/* What a failure puts back: the index and the trailer. */
+/* Saves the index and the trailer, which a failure restores. */
 static int keep_old_end(struct sbt_writer *w, const struct remains *m)
 {
     uint64_t size = m->reader->size - m->end;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a writer consists of. Private to format/writer*.c.
+ * State of a writer. Private to format/writer*.c.
  */
 #ifndef FORMAT_WRITER_STATE_H
 #define FORMAT_WRITER_STATE_H
 
 #include "base/buffer.h"
+#include "base/map.h"
 #include "format/contents.h"
 #include "format/index.h"
-#include "format/map.h"
+#include "format/keyset.h"
 #include "format/queue.h"
 #include "format/rows.h"
 #include "format/table.h"
 #include "tracesmith/writer.h"
 
-/* What the writer must know of a declared record type. */
+/* Facts about a declared record type. */
 struct sbt_writer_schema {
     uint32_t type;
     uint32_t flags;
@@ -68,14 +69,14 @@ struct sbt_writer {
     struct tsm_buffer blob_directory; /* key and size of each piece in it */
     struct sbt_keyset pieces;         /* every key stored */
 
-    struct sbt_map types;                              /* type -> number in schemas */
+    struct tsm_map types;                              /* type -> number in schemas */
     struct sbt_writer_recent recent[SBT_RECENT_COUNT]; /* ... of types seen last */
     struct tsm_buffer schemas;                         /* struct sbt_writer_schema[] */
-    struct sbt_map enums;                              /* hash of name -> hash of content */
-    struct sbt_map structs;                            /* the same */
-    struct sbt_map struct_ids;                         /* id -> hash of content */
-    struct sbt_map strings;                            /* id -> hash of content */
-    struct sbt_map stacks;
+    struct tsm_map enums;                              /* hash of name -> hash of content */
+    struct tsm_map structs;                            /* the same */
+    struct tsm_map struct_ids;                         /* id -> hash of content */
+    struct tsm_map strings;                            /* id -> hash of content */
+    struct tsm_map stacks;
 
     struct sbt_index index;
     struct sbt_totals totals;
@@ -85,7 +86,7 @@ struct sbt_writer {
     uint64_t lost_count;       /* records that the trace had held, and that its repair cut off */
     uint64_t lost_first_ns;    /* ... none of them began earlier, as far as is known */
     bool is_cut;               /* ... and more, perhaps: nobody knows */
-    struct tsm_buffer old_end; /* what was behind the place where an append began */
+    struct tsm_buffer old_end; /* what was after the place where an append began */
     uint64_t old_end_offset;
 };
 
@@ -93,7 +94,7 @@ struct sbt_writer {
 int sbt_writer_init(struct sbt_writer *w, int fd, const char *path, uint64_t offset,
                     const struct sbt_writer_options *options);
 
-/* What the session's features say of contents; before the first description. */
+/* Sets the session's features about contents. Call it before the first description. */
 int sbt_writer_set_contents(struct sbt_writer *w, uint64_t optional_features);
 
 /* Load what an existing trace holds and cut off its end: options->append. */
@@ -145,7 +146,7 @@ void sbt_writer_put_back(struct sbt_writer *w);
 int sbt_writer_schema_note(struct sbt_writer *w, const struct sbt_schema *schema, bool *known);
 
 /* Note that a name or id is taken. *added: it was not before. An error when its content differs. */
-int sbt_writer_note(struct sbt_writer *w, struct sbt_map *map, const char *what, uint64_t key,
+int sbt_writer_note(struct sbt_writer *w, struct tsm_map *map, const char *what, uint64_t key,
                     uint64_t content, bool *added);
 uint64_t sbt_writer_enum_hash(const struct sbt_enum *table);
 

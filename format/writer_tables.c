@@ -108,7 +108,7 @@ int sbt_writer_schema_note(struct sbt_writer *w, const struct sbt_schema *s, boo
     struct sbt_writer_schema note = schema_note(s, schema_hash(s));
     const struct sbt_writer_schema *before;
     bool added;
-    uint64_t *place = sbt_map_insert(&w->types, s->type, &added);
+    uint64_t *place = tsm_map_insert(&w->types, s->type, &added);
 
     if (!place)
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory for schemas", w->queue.path);
@@ -143,10 +143,10 @@ int sbt_writer_schema(struct sbt_writer *w, const struct sbt_schema *schema)
 }
 
 /* Whether `key` is new; a repetition must have the same content. */
-int sbt_writer_note(struct sbt_writer *w, struct sbt_map *map, const char *what, uint64_t key,
+int sbt_writer_note(struct sbt_writer *w, struct tsm_map *map, const char *what, uint64_t key,
                     uint64_t content, bool *added)
 {
-    uint64_t *place = sbt_map_insert(map, key, added);
+    uint64_t *place = tsm_map_insert(map, key, added);
 
     if (!place)
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory for a %s", w->queue.path, what);
@@ -226,7 +226,7 @@ static int struct_check(const struct sbt_writer *w, const struct sbt_struct *s)
 int sbt_writer_struct_note(struct sbt_writer *w, const struct sbt_struct *s, bool *added)
 {
     uint64_t name = sbt_name_hash(s->name), hash;
-    const uint64_t *before = sbt_map_find(&w->structs, name);
+    const uint64_t *before = tsm_map_find(&w->structs, name);
     struct sbt_table alone = {0};
     bool id_added;
     int error;

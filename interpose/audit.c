@@ -27,7 +27,7 @@
 EXPORT unsigned int la_version(unsigned int version);
 EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned int flag);
 
-/* What we replace, and by which file. */
+/* Libraries that are replaced, and the file that replaces each. */
 static const char *const sonames[][2] = {
     {"libcuda.so.1", "libcuda.so.1"},
     {"libcuda.so", "libcuda.so.1"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the dynamic linker would find a library, without loading it.
+ * Finds the file that the dynamic linker would load for a library, without loading it.
  *
  * We need this because a library whose SONAME is the one searched for (our shim) may already be
  * loaded: dlopen() by name would give that one. ld.so(8) gives the order; the cache's layout is

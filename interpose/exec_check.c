@@ -187,7 +187,7 @@ size_t tsm_exec_environment_size(char *const *envp)
     return size;
 }
 
-/* Copies a variable without the libraries that are this one; returns the byte behind it. */
+/* Copies a variable without the libraries that are this one; returns the byte after it. */
 static char *copy_preload(char *out, const char *variable)
 {
     const char *at = variable + strlen(PRELOAD);

@@ -3,24 +3,16 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 #define NAME_MAX_SIZE 128u
 
 const struct tsm_export *tsm_export_find(const struct tsm_exports *exports, const char *name)
 {
-    size_t low = 0, high = exports ? exports->count : 0;
+    size_t count = exports ? exports->count : 0, at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(name, exports->rows[middle].name);
-
-        if (order == 0)
-            return &exports->rows[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    TSM_BISECT(at, count, strcmp(exports->rows[at].name, name) >= 0);
+    return at < count && strcmp(exports->rows[at].name, name) == 0 ? &exports->rows[at] : NULL;
 }
 
 static void bind_row(const struct tsm_export *row, void *address)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What dlopen and dlsym of the program do: called from hook_stubs.S, which then jumps to the
- * address returned, or returns `result` when that is NULL. Everything that does not concern us goes
- * to libc with the arguments that it came with.
+ * Replaces the program's dlopen and dlsym: hook_stubs.S calls these functions, then jumps to the
+ * address returned, or returns `result` when that is NULL. Calls that do not concern us go to libc
+ * with their own arguments.
  */
 #include "interpose/real_library.h"
 

@@ -54,6 +54,18 @@ static uintptr_t libc(_Atomic(void *) *function, const char *name)
     return (uintptr_t)address;
 }
 
+/* The same of a function's first version. */
+static uintptr_t old_libc(_Atomic(void *) *function, const char *name)
+{
+    void *address = atomic_load_explicit(function, memory_order_relaxed);
+
+    if (!address) {
+        address = tsm_libc_old_function(name);
+        atomic_store_explicit(function, address, memory_order_relaxed);
+    }
+    return (uintptr_t)address;
+}
+
 /* ---- the beginning
  * -------------------------------------------------------------------------------
  */
@@ -207,23 +219,40 @@ int execveat(int directory, const char *path, texts argv, texts envp, int flags)
         directory, path, argv, envp, flags));
 }
 
-/* A spawned program is another process: only its environment matters. */
+/* ---- spawn --------------------------------------------------------------------------------------
+ */
+
 typedef int spawn_function(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                            const posix_spawnattr_t *attributes, texts argv, texts envp);
+typedef bool check_function(const char *path, texts argv, texts envp, bool *is_foreign);
+
+/* libc has two versions of each: the old one hands a file of no known format to the shell. A program
+ * gets the version that it was linked with: interpose/versions.map. */
+spawn_function tsm_old_posix_spawn, tsm_old_posix_spawnp;
+__asm__(".symver tsm_old_posix_spawn, posix_spawn@GLIBC_2.2.5");
+__asm__(".symver tsm_old_posix_spawnp, posix_spawnp@GLIBC_2.2.5");
+
+/* A spawned program is another process: only its environment matters. */
+static int spawn(uintptr_t function, check_function *check, pid_t *pid, const char *path,
+                 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+                 texts argv, texts envp)
+{
+    int saved_errno = errno;
+    bool is_foreign;
+
+    check(path, argv, envp, &is_foreign);
+    envp = ENVIRONMENT_FOR(is_foreign, envp);
+    errno = saved_errno;
+    return ((spawn_function *)function)(pid, path, actions, attributes, argv, envp);
+}
 
 int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                 const posix_spawnattr_t *attributes, texts argv, texts envp)
 {
     static _Atomic(void *) function;
 
-    int saved_errno = errno;
-    bool is_foreign;
-
-    tsm_exec_may_succeed(path, argv, envp, &is_foreign);
-    envp = ENVIRONMENT_FOR(is_foreign, envp);
-    errno = saved_errno;
-    return ((spawn_function *)libc(&function, "posix_spawn"))(pid, path, actions, attributes, argv,
-                                                              envp);
+    return spawn(libc(&function, "posix_spawn"), tsm_exec_may_succeed, pid, path, actions,
+                 attributes, argv, envp);
 }
 
 int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
@@ -231,17 +260,34 @@ int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t 
 {
     static _Atomic(void *) function;
 
-    int saved_errno = errno;
-    bool is_foreign;
-
-    tsm_exec_search_may_succeed(file, argv, envp, &is_foreign);
-    envp = ENVIRONMENT_FOR(is_foreign, envp);
-    errno = saved_errno;
-    return ((spawn_function *)libc(&function, "posix_spawnp"))(pid, file, actions, attributes, argv,
-                                                               envp);
+    return spawn(libc(&function, "posix_spawnp"), tsm_exec_search_may_succeed, pid, file, actions,
+                 attributes, argv, envp);
 }
 
-/* The arguments behind `first`, up to NULL, as an array on the caller's stack; `rest` is behind it.
+TSM_EXPORT int tsm_old_posix_spawn(pid_t *pid, const char *path,
+                                   const posix_spawn_file_actions_t *actions,
+                                   const posix_spawnattr_t *attributes, texts argv, texts envp)
+{
+    static _Atomic(void *) function;
+
+    return spawn(old_libc(&function, "posix_spawn"), tsm_exec_may_succeed, pid, path, actions,
+                 attributes, argv, envp);
+}
+
+TSM_EXPORT int tsm_old_posix_spawnp(pid_t *pid, const char *file,
+                                    const posix_spawn_file_actions_t *actions,
+                                    const posix_spawnattr_t *attributes, texts argv, texts envp)
+{
+    static _Atomic(void *) function;
+
+    return spawn(old_libc(&function, "posix_spawnp"), tsm_exec_search_may_succeed, pid, file,
+                 actions, attributes, argv, envp);
+}
+
+/* ---- arguments one by one -----------------------------------------------------------------------
+ */
+
+/* The arguments after `first`, up to NULL, as an array on the caller's stack; `rest` is after it.
  */
 #define ARRAY_OF(array, first, rest)                                                               \
     do {                                                                                           \

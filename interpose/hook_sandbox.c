@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * prctl(), for one of its uses: see capture/process/sandbox.c; setns(), for those that ask for a
+ * prctl(), for two of its uses: see capture/process/sandbox.c; setns(), for those that ask for a
  * process of one thread (unshare() is where descriptors are followed, api/drm).
  */
 #include "capture/capture.h"
@@ -56,5 +56,7 @@ int prctl(int option, ...)
     va_end(ap);
     if (option == PR_SET_SECCOMP)
         tsm_sandbox_comes((unsigned)a[0], (const void *)a[1]);
+    if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
+        tsm_clock_forbidden();
     return call(SYS_prctl, option, a);
 }

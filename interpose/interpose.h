@@ -28,11 +28,11 @@
 /* On a function that a source exports: everything else in libts_capture.so is hidden. */
 #define TSM_EXPORT __attribute__((visibility("default")))
 
-/* Where an export leads, of an API whose library offers its functions in a table, too: the export is
- * one jump to `target`. That is at first `recorder`, which records. When the table is ours
- * (tsm_door_take()), it is the library's own export, which goes through the table and so reaches
- * `recorder` there: each call passes it once, by whichever way it came, and other tools that change
- * the table behind us see what the program calls. Layout known to api/gen/doors.py. */
+/* Jump target of an export, for an API whose library also offers its functions in a table: the
+ * export is one jump to `target`. That is at first `recorder`, which records. When the table is
+ * ours (tsm_door_take()), it is the library's own export, which goes through the table and so
+ * reaches `recorder` there: each call passes it once, by whichever way it came, and other tools
+ * that change the table behind us see what the program calls. Layout known to api/gen/doors.py. */
 struct tsm_door {
     void *target;
     void *recorder;
@@ -91,7 +91,7 @@ void tsm_exports_bind(const struct tsm_exports *exports, void *real);
 
 /* ---- a library's own table of functions ------------------------------------------------------ */
 
-/* A table as a library offers it: functions one after the other, behind a head. */
+/* A table as a library offers it: functions one after the other, after a head. */
 struct tsm_table {
     const char *const *names; /* of each function; "a=b": the export b calls it, too */
     size_t count;

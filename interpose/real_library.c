@@ -79,6 +79,16 @@ void *tsm_libc_function(const char *name)
     return address;
 }
 
+void *tsm_libc_old_function(const char *name)
+{
+    void *address = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
+
+    if (!address) /* see linker_function */
+        address = dlvsym(tsm_libc_dlopen()("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), name,
+                         "GLIBC_2.2.5");
+    return address;
+}
+
 void *tsm_real_symbol(void *real, const char *name)
 {
     void *address = tsm_libc_dlsym()(real, name);
@@ -244,7 +254,8 @@ bool tsm_real_library_exists(unsigned index, const void *caller)
                           &index) != NULL;
 }
 
-/* As the linker does: a path is a path; a name is first looked for among what is loaded. */
+/* Opens a library like the linker: a path is a path; a name is first searched among the loaded
+ * libraries. */
 static void *open_as_linker(struct open_request *request, const char *name, const void *caller)
 {
     char path[PATH_MAX];

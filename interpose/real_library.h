@@ -14,6 +14,8 @@ void *(*tsm_libc_dlopen(void))(const char *path, int mode);
 void *(*tsm_libc_dlsym(void))(void *handle, const char *name);
 /* The next definition of `name` after ours. */
 void *tsm_libc_function(const char *name);
+/* Its version GLIBC_2.2.5, of a function that has a newer one, too. */
+void *tsm_libc_old_function(const char *name);
 
 /* Index of the source whose library `path` (a path or a bare file name) names, -1 for none:
  * "libcuda.so", "libcuda.so.1", "/any/where/libcuda.so.550.54". */

@@ -17,8 +17,8 @@ extern const struct tsm_backend hsa_backend; /* api/hsa/replay/replay.c */
 extern const struct tsm_backend drm_backend; /* api/drm/replay/replay.c */
 #endif
 
-/* Where a trace has no commands of any of its APIs, the first of them is replayed: drivers' own
- * ioctls come last. */
+/* A trace without commands of any of its APIs is replayed by the first one: drivers' own ioctls
+ * come last. */
 const struct tsm_backend *const tsm_backends[] = {
     &cuda_backend,
 #ifdef TSM_VULKAN

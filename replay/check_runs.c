@@ -158,7 +158,7 @@ static int name_suspect(struct check *c, struct tsm_arm_result *arm)
     return 0;
 }
 
-/* What was recorded of this run differs, and only where no waits are added. */
+/* Names the arm's result: a difference from the recording counts only if the arm adds no waits. */
 static void name_result(struct check *c, struct tsm_arm_result *arm)
 {
     size_t used = strlen(arm->why);
@@ -257,7 +257,7 @@ static void judge_first(struct check *c, const struct tsm_forked_result *first,
     }
 }
 
-/* What an arm says about the cause tells more than that the recording differs. */
+/* Finds the worst arm. An arm that names a cause says more than a difference from the recording. */
 static const struct tsm_arm_result *find_worst(const struct tsm_check_result *out)
 {
     static const enum tsm_verdict bad[] = {TSM_DIFFERENT, TSM_CANNOT_TELL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the software GPU's libraries are.
+ * Finds the software GPU's libraries.
  */
 #ifndef REPLAY_FIND_EMU_H
 #define REPLAY_FIND_EMU_H

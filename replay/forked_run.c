@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-/* What the child tells. Nothing in it is an address that counts. */
+/* Message of the child process. No address in it is used. */
 struct report {
     int error;
     char message[512];

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/traits.h"
 #include "base/text.h"
 #include "replay/backend.h"
 
@@ -35,10 +36,21 @@ static const struct tsm_call_description *find_call(const struct tsm_api_descrip
 /* APIs share nothing that a trace could replay: each has its own pass. */
 static bool is_others(const struct tsm_api_description *api, uint32_t type)
 {
-    if (SBT_TYPE_API(type) == SBT_API_HIP)
+    if (tsm_api_traits(type) & TSM_API_NESTS)
         return true; /* says where HSA's records come from */
     for (size_t i = 0; SBT_TYPE_API(type) != (uint32_t)api->api && tsm_backends[i]; i++)
         if (SBT_TYPE_API(type) == (uint32_t)tsm_backends[i]->description->api)
+            return true;
+    return false;
+}
+
+/* Tests whether an older version, which did not model the call, recorded only addresses where this
+ * one needs the bytes. */
+static bool lacks_bytes(const struct sbt_schema *recorded, const struct sbt_schema *ours)
+{
+    for (uint32_t i = 0; i < recorded->field_count && i < ours->field_count; i++)
+        if (recorded->fields[i].type == SBT_FIELD_HOSTPTR &&
+            (ours->fields[i].type == SBT_FIELD_BYTES || ours->fields[i].type == SBT_FIELD_BLOB))
             return true;
     return false;
 }
@@ -64,7 +76,9 @@ enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
     if (!schema || SBT_TYPE_API(record->type) != (uint32_t)api->api)
         return TSM_TREAT_UNMODELLED;
     call = find_call(api, record->type);
-    return call && call->status != TSM_CALL_UNMODELLED ? TSM_TREAT_REPLAY : TSM_TREAT_UNMODELLED;
+    if (!call || call->status == TSM_CALL_UNMODELLED || lacks_bytes(schema, call->schema))
+        return TSM_TREAT_UNMODELLED;
+    return TSM_TREAT_REPLAY;
 }
 
 /* ---- what leaving them out can do --------------------------------------------------------- */
@@ -75,7 +89,7 @@ static bool only_asks(const struct sbt_schema *schema)
            schema->kind == SBT_KIND_META;
 }
 
-/* Of a results' record that is not whole the comparison knows. */
+/* The comparison knows of incomplete records of results. */
 static enum tsm_harm core_harm(const struct sbt_record *record)
 {
     uint32_t call = SBT_TYPE_CALL(record->type);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a replay computed, piece by piece, in an order that is the same in every replay of a trace:
- * bytes that the program read back, and, by grain, all live memory. --check compares two replays
- * through this.
+ * Observes what a replay computed, piece by piece, in an order that is the same in every replay of
+ * a trace: Bytes that the program read back, and, by grain, all live memory. --check compares two
+ * replays through this.
  */
 #ifndef REPLAY_OBSERVE_H
 #define REPLAY_OBSERVE_H

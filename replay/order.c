@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct tsm_event_order {
     struct tsm_signal signal;
     struct tsm_place *waits; /* for this signal; at most one a stream, the last */
@@ -31,23 +33,16 @@ void tsm_order_finish(struct tsm_order *order)
     free(order->tracks);
     free(order->recent);
     free(order->after);
-    sbt_map_finish(&order->event_index);
+    tsm_map_finish(&order->event_index);
     memset(order, 0, sizeof(*order));
 }
 
 static int add_place(struct tsm_place **places, size_t *count, size_t *capacity,
                      struct tsm_place place)
 {
-    if (*count == *capacity) {
-        size_t more = *capacity ? *capacity * 2 : 8;
-        struct tsm_place *grown = realloc(*places, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for dependencies");
-        *places = grown;
-        *capacity = more;
-    }
-    (*places)[(*count)++] = place;
-    return 0;
+    return TSM_ARRAY_PUSH(*places, *count, *capacity, place)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for dependencies");
 }
 
 static int add_after(struct tsm_order *order, struct tsm_place place)
@@ -65,7 +60,7 @@ static bool event_id(const struct sbt_record *record, const struct sbt_schema *s
     return *id != 0;
 }
 
-/* What the record itself does with the event that it names. */
+/* Finds the use that the record itself makes of the event that it names. */
 static bool event_use(const struct sbt_record *record, const struct sbt_schema *schema,
                       struct tsm_event_use *use)
 {
@@ -75,7 +70,7 @@ static bool event_use(const struct sbt_record *record, const struct sbt_schema *
 
 static struct tsm_event_order *find_event(const struct tsm_order *order, uint64_t id)
 {
-    const uint64_t *index = sbt_map_find(&order->event_index, id);
+    const uint64_t *index = tsm_map_find(&order->event_index, id);
 
     return index && *index ? &order->events[*index - 1] : NULL;
 }
@@ -83,20 +78,14 @@ static struct tsm_event_order *find_event(const struct tsm_order *order, uint64_
 static struct tsm_event_order *make_event(struct tsm_order *order, uint64_t id)
 {
     bool added;
-    uint64_t *index = sbt_map_insert(&order->event_index, id, &added);
+    uint64_t *index = tsm_map_insert(&order->event_index, id, &added);
 
     if (!index)
         return NULL;
     if (*index)
         return &order->events[*index - 1];
-    if (order->event_count == order->event_capacity) {
-        size_t more = order->event_capacity ? order->event_capacity * 2 : 64;
-        struct tsm_event_order *grown = realloc(order->events, more * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        order->events = grown;
-        order->event_capacity = more;
-    }
+    if (!TSM_ARRAY_RESERVE(order->events, order->event_capacity, order->event_count + 1))
+        return NULL;
     *index = order->event_count + 1;
     memset(&order->events[order->event_count], 0, sizeof(*order->events));
     return &order->events[order->event_count++];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What must have been submitted before a command may be: the order of its own stream (its worker
- * sees to that), events, and the default streams. Main thread only.
+ * Finds what must be submitted before a command: the order of its own stream (kept by its worker),
+ * events, and the default streams. Main thread only.
  *
  * Which streams join the legacy default stream is for the API to know. Here every stream that no
  * record made counts as a default stream, and what is submitted to one is submitted in the recorded
@@ -12,7 +12,7 @@
 #define REPLAY_ORDER_H
 
 #include "analysis/places.h"
-#include "format/map.h"
+#include "base/map.h"
 #include "replay/worker.h"
 
 /* One stream of the trace. */
@@ -21,7 +21,7 @@ struct tsm_track {
     uint64_t first_position;    /* the lowest one of commands submitted; 0: there is none */
     uint64_t position;          /* of the last command submitted */
     uint64_t complete_position; /* commands up to here are known to be complete */
-    bool may_stay;              /* one behind that may wait for something that is not sent yet */
+    bool may_stay;              /* a later one may wait for something that is not sent yet */
     bool is_made;               /* by a record; else it is a default stream */
     bool is_recent;             /* something was submitted since tsm_order_before_host() */
 };
@@ -33,8 +33,8 @@ struct tsm_order {
     uint32_t track_count;
     uint32_t *recent; /* streams that are recent: there may be thousands that are not */
     uint32_t recent_count;
-    bool has_sent; /* any command */
-    struct sbt_map event_index; /* id -> index + 1 */
+    bool has_sent;              /* any command */
+    struct tsm_map event_index; /* id -> index + 1 */
     struct tsm_event_order *events;
     size_t event_count, event_capacity;
     struct tsm_place ordered; /* of the last command whose place among all others matters */
@@ -57,8 +57,8 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
 int tsm_order_skipped(struct tsm_order *order, const struct sbt_record *record,
                       const struct sbt_schema *schema);
 
-/* What a command does with an event that its record does not name: places that must be reached
- * before it, into order->after; and, when it was queued at `place`. */
+/* Adds a command's use of an event that its record does not name: places that must be reached
+ * before it go into order->after; a queued command adds its `place`. */
 int tsm_order_after_event(struct tsm_order *order, const struct tsm_event_use *use);
 int tsm_order_note_event(struct tsm_order *order, const struct tsm_event_use *use,
                          const struct sbt_record *record, struct tsm_place place);
@@ -70,8 +70,8 @@ int tsm_order_add(struct tsm_order *order, struct tsm_place place);
  * worker, which takes one after the other, each of them. */
 int tsm_order_before_host(struct tsm_order *order);
 
-/* Where the event that a synchronisation names was last signalled. False: it names none that was.
- */
+/* Last signal of the event that a synchronisation names. False: it names none that was
+ * signalled. */
 struct tsm_signal {
     struct tsm_place place;
     uint32_t stream;

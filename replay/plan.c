@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "replay/order.h"
 #include "analysis/places.h"
+#include "api/traits.h"
 
 /* Positions [first, end) were missing when the record `seq` came. */
 struct gap {
@@ -21,14 +23,15 @@ struct scan {
         struct gap *gaps; /* in order of position; a late command leaves its own there */
         size_t gap_count, gap_capacity;
     } * streams;
-    uint32_t capacity;
+    size_t capacity;
     uint64_t next_seq;
     uint64_t end_seq;   /* of the part that is replayed; 0: it has no end */
-    uint64_t start_seq; /* recording of commands began behind this record */
+    uint64_t start_seq; /* recording of commands began after this record */
     bool has_start;
-    uint32_t from_number;   /* of the checkpoint, 0 none */
-    struct sbt_map made_at; /* address -> seq + 1 of the record that made memory there, | NAMED */
-    struct sbt_map size_at; /* ... and its size */
+    uint32_t from_number; /* of the checkpoint, 0 none */
+    struct tsm_graph_functions functions;
+    struct tsm_map made_at; /* address -> seq + 1 of the record that made memory there, | NAMED */
+    struct tsm_map size_at; /* ... and its size */
     bool in_checkpoint;     /* one has begun and not ended */
 };
 
@@ -73,7 +76,7 @@ static int note_failed(struct scan *scan, const struct sbt_record *record,
 
     if (treatment != TSM_TREAT_SKIP || record->stream == SBT_STREAM_NONE || !record->position)
         return 0;
-    if (!sbt_map_insert(&scan->plan->failed_places,
+    if (!tsm_map_insert(&scan->plan->failed_places,
                         tsm_plan_place(record->stream, record->position), &added))
         return tsm_fail(TSM_E_MEMORY, "no memory for commands that failed");
     return 0;
@@ -98,30 +101,15 @@ static void note_stopped(struct scan *scan, struct sbt_reader *reader,
 static int grow_streams(struct scan *scan, uint32_t stream)
 {
     struct tsm_plan *plan = scan->plan;
-    uint32_t more = scan->capacity ? scan->capacity : 16;
+    size_t made = scan->capacity, early = made, need = (size_t)stream + 1;
 
     if (stream >= TSM_STREAM_COUNT_MAX)
         return tsm_fail(TSM_E_LIMIT, "stream number %u is over this build's limit of %u", stream,
                         TSM_STREAM_COUNT_MAX);
-    while (more <= stream)
-        more *= 2;
-    if (more > scan->capacity) {
-        struct scan_stream *streams = realloc(scan->streams, more * sizeof(*streams));
-        if (streams)
-            scan->streams = streams;
-        bool *made = realloc(plan->is_made, more * sizeof(*made));
-        if (made)
-            plan->is_made = made;
-        uint64_t *early = realloc(plan->early_positions, more * sizeof(*early));
-        if (early)
-            plan->early_positions = early;
-        if (!streams || !made || !early)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", more);
-        memset(streams + scan->capacity, 0, (more - scan->capacity) * sizeof(*streams));
-        memset(made + scan->capacity, 0, (more - scan->capacity) * sizeof(*made));
-        memset(early + scan->capacity, 0, (more - scan->capacity) * sizeof(*early));
-        scan->capacity = more;
-    }
+    if (!TSM_ARRAY_EXTEND(plan->is_made, made, need) ||
+        !TSM_ARRAY_EXTEND(plan->early_positions, early, need) ||
+        !TSM_ARRAY_EXTEND(scan->streams, scan->capacity, need))
+        return tsm_fail(TSM_E_MEMORY, "no memory for %zu streams", need);
     if (stream >= plan->stream_count)
         plan->stream_count = stream + 1;
     return 0;
@@ -131,7 +119,7 @@ static bool makes_default_stream(const struct sbt_schema *schema)
 {
     int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
 
-    return object >= 0 && !strcmp(schema->fields[object].detail, "context");
+    return object >= 0 && (tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_CONTEXT);
 }
 
 static int note_made(struct scan *scan, const struct sbt_record *record,
@@ -153,47 +141,27 @@ static int note_made(struct scan *scan, const struct sbt_record *record,
 
 static int add_pull(struct tsm_plan *plan, struct tsm_pull pull)
 {
-    if (plan->pull_count == plan->pull_capacity) {
-        size_t more = plan->pull_capacity ? plan->pull_capacity * 2 : 64;
-        struct tsm_pull *grown = realloc(plan->pulls, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for the order of commands");
-        plan->pulls = grown;
-        plan->pull_capacity = more;
-    }
-    plan->pulls[plan->pull_count++] = pull;
-    return 0;
+    return TSM_ARRAY_PUSH(plan->pulls, plan->pull_count, plan->pull_capacity, pull)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for the order of commands");
 }
 
 static int add_gap(struct scan_stream *stream, struct gap gap)
 {
-    if (stream->gap_count == stream->gap_capacity) {
-        size_t more = stream->gap_capacity ? stream->gap_capacity * 2 : 16;
-        struct gap *grown = realloc(stream->gaps, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for the order of commands");
-        stream->gaps = grown;
-        stream->gap_capacity = more;
-    }
-    stream->gaps[stream->gap_count++] = gap;
-    return 0;
+    return TSM_ARRAY_PUSH(stream->gaps, stream->gap_count, stream->gap_capacity, gap)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for the order of commands");
 }
 
 static int note_late(struct scan *scan, struct scan_stream *stream, const struct sbt_record *record)
 {
-    size_t low = 0, high = stream->gap_count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stream->gaps[middle].end <= record->position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == stream->gap_count || stream->gaps[low].first > record->position)
+    TSM_BISECT(at, stream->gap_count, stream->gaps[at].end > record->position);
+    if (at == stream->gap_count || stream->gaps[at].first > record->position)
         return 0;
-    return add_pull(scan->plan, (struct tsm_pull){stream->gaps[low].seq, record->seq,
-                                                  record->stream, record->position});
+    return add_pull(scan->plan, (struct tsm_pull){stream->gaps[at].seq, record->seq, record->stream,
+                                                  record->position});
 }
 
 static bool is_submitted(const struct sbt_record *record, const struct sbt_schema *schema)
@@ -235,7 +203,7 @@ static void note_place(struct scan *scan, const struct sbt_record *record)
         return;
     struct tsm_places *places = &scan->streams[record->stream].places;
     if (is_in_part(scan, record) || record->position < places->last)
-        tsm_places_note(places, record);
+        tsm_places_note(places, record, tsm_graph_functions_count(&scan->functions, record));
 }
 
 static void count_gaps(struct scan *scan, struct sbt_reader *reader)
@@ -266,12 +234,12 @@ static int compare_pulls(const void *a, const void *b)
  * before the checkpoint. */
 static void note_named(struct scan *scan, uint64_t address)
 {
-    uint64_t *made = sbt_map_find(&scan->made_at, address);
+    uint64_t *made = tsm_map_find(&scan->made_at, address);
 
     for (size_t i = 0; !made && i < scan->size_at.capacity; i++) {
-        const struct sbt_map_slot *slot = &scan->size_at.slots[i];
+        const struct tsm_map_slot *slot = &scan->size_at.slots[i];
         if (slot->used && address - slot->key < slot->value)
-            made = sbt_map_find(&scan->made_at, slot->key);
+            made = tsm_map_find(&scan->made_at, slot->key);
     }
     if (made && *made)
         *made |= NAMED;
@@ -297,8 +265,8 @@ static int note_made_at(struct scan *scan, const struct sbt_record *record,
                         const struct sbt_schema *schema, uint64_t address)
 {
     bool added;
-    uint64_t *size = sbt_map_insert(&scan->size_at, address, &added);
-    uint64_t *made = size ? sbt_map_insert(&scan->made_at, address, &added) : NULL;
+    uint64_t *size = tsm_map_insert(&scan->size_at, address, &added);
+    uint64_t *made = size ? tsm_map_insert(&scan->made_at, address, &added) : NULL;
 
     if (!made)
         return no_memory();
@@ -309,13 +277,13 @@ static int note_made_at(struct scan *scan, const struct sbt_record *record,
 
 static int note_freed(struct scan *scan, const struct sbt_record *record, uint64_t address)
 {
-    uint64_t *made = sbt_map_find(&scan->made_at, address);
+    uint64_t *made = tsm_map_find(&scan->made_at, address);
     bool added;
 
     if (!made || !*made)
         return 0;
-    if (!(*made & NAMED) && (!sbt_map_insert(&scan->plan->dead, *made, &added) ||
-                             !sbt_map_insert(&scan->plan->dead, record->seq + 1, &added)))
+    if (!(*made & NAMED) && (!tsm_map_insert(&scan->plan->dead, *made, &added) ||
+                             !tsm_map_insert(&scan->plan->dead, record->seq + 1, &added)))
         return no_memory();
     *made = 0;
     return 0;
@@ -386,7 +354,8 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     scan->plan->record_count++;
     note_treatment(scan, reader, record, schema, treatment);
     note_stopped(scan, reader, record);
-    if (record->stream != SBT_STREAM_NONE)
+    error = tsm_graph_functions_note(&scan->functions, reader, record);
+    if (!error && record->stream != SBT_STREAM_NONE)
         error = note_position(scan, record, is_command);
     if (!error)
         error = note_failed(scan, record, treatment);
@@ -394,7 +363,7 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
         note_place(scan, record);
     if (!error && treatment == TSM_TREAT_OTHER && record->stream != SBT_STREAM_NONE) {
         bool added;
-        if (!sbt_map_insert(&scan->plan->other_streams, record->stream, &added))
+        if (!tsm_map_insert(&scan->plan->other_streams, record->stream, &added))
             return tsm_fail(TSM_E_MEMORY, "no memory for streams");
     }
     if (!error && schema)
@@ -452,8 +421,9 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     for (uint32_t i = 0; i < scan.capacity; i++)
         free(scan.streams[i].gaps);
     free(scan.streams);
-    sbt_map_finish(&scan.made_at);
-    sbt_map_finish(&scan.size_at);
+    tsm_graph_functions_finish(&scan.functions);
+    tsm_map_finish(&scan.made_at);
+    tsm_map_finish(&scan.size_at);
     if (!error && out->pull_count)
         qsort(out->pulls, out->pull_count, sizeof(*out->pulls), compare_pulls);
     return error;
@@ -464,8 +434,8 @@ void tsm_plan_finish(struct tsm_plan *plan)
     free(plan->is_made);
     free(plan->early_positions);
     free(plan->pulls);
-    sbt_map_finish(&plan->dead);
-    sbt_map_finish(&plan->failed_places);
-    sbt_map_finish(&plan->other_streams);
+    tsm_map_finish(&plan->dead);
+    tsm_map_finish(&plan->failed_places);
+    tsm_map_finish(&plan->other_streams);
     memset(plan, 0, sizeof(*plan));
 }

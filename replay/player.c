@@ -55,12 +55,12 @@ static int begin_run(struct tsm_replay *p)
     p->start_ns = tsm_monotonic_ns();
     p->first_submit_ns = 0;
     tsm_crew_init(p->crew);
-    /* Of one stream and the host that runs behind, each would wait for the other all the time. */
+    /* With a single stream, a separate host worker would only ping-pong. */
     p->is_alone = p->backend->host_runs_behind && p->plan.sending_count <= 1 && !p->options.permute;
     return tsm_worker_create(&p->host, p->crew, SBT_STREAM_NONE);
 }
 
-/* False: a worker hangs in the driver, which therefore cannot be closed. */
+/* Ends the run. Returns false if a worker hangs in the driver, which therefore cannot be closed. */
 static bool end_run(struct tsm_replay *p, bool failed)
 {
     bool ended = !p->crew || tsm_crew_finish(p->crew, failed);
@@ -82,7 +82,7 @@ static bool end_run(struct tsm_replay *p, bool failed)
     p->late_cursor = NULL;
     free(p->pulled);
     p->pulled = NULL;
-    sbt_map_finish(&p->pulled_index);
+    tsm_map_finish(&p->pulled_index);
     return ended;
 }
 
@@ -117,14 +117,14 @@ static void *close_state(void *user)
 {
     struct closing *c = user;
 
-    if (c->backend->unblock_waiters)
-        c->backend->unblock_waiters(c->state);
+    if (c->backend->waits)
+        c->backend->waits->unblock(c->state);
     c->backend->close(c->state);
     atomic_store(&c->is_over, true);
     return NULL;
 }
 
-/* False: it does not end, or cannot begin. */
+/* Closes the backend within `patience_ns`. Returns false if that does not end or cannot begin. */
 static bool close_within(const struct tsm_replay *p, struct closing *c, uint64_t patience_ns)
 {
     const uint64_t until = tsm_monotonic_ns() + patience_ns;
@@ -157,6 +157,25 @@ static void close_failed(struct tsm_replay *p, uint64_t patience_ns)
     p->state = NULL;
 }
 
+/* Adds what the backend has counted in this run to the result. */
+static void add_counts(struct tsm_replay *p)
+{
+    const struct tsm_backend_compare *compare = p->backend->compare;
+    const struct tsm_backend_report *report = p->backend->report;
+
+    if (compare && compare->uncompared)
+        p->verify.uncompared_counts[TSM_UNCOMPARED_TAKEN] += compare->uncompared(p->state);
+    if (report)
+        p->result.translated_count += report->translated(p->state);
+    if (report && report->untranslated)
+        p->result.untranslated_count +=
+            report->untranslated(p->state, p->untranslated, sizeof(p->untranslated));
+    if (report && report->validation)
+        p->result.validation_count += report->validation(p->state);
+    if (p->backend->inspect)
+        p->result.inspect_file_count = p->backend->inspect->file_count(p->state);
+}
+
 static int run_once(struct tsm_replay *p)
 {
     uint64_t patience_ns;
@@ -166,17 +185,8 @@ static int run_once(struct tsm_replay *p)
     error = begin_run(p);
     if (!error)
         error = tsm_walk(p);
-    if (!error && p->backend->uncompared)
-        p->verify.uncompared_counts[TSM_UNCOMPARED_TAKEN] += p->backend->uncompared(p->state);
-    if (!error && p->backend->translated)
-        p->result.translated_count += p->backend->translated(p->state);
-    if (!error && p->backend->untranslated)
-        p->result.untranslated_count +=
-            p->backend->untranslated(p->state, p->untranslated, sizeof(p->untranslated));
-    if (!error && p->backend->validation)
-        p->result.validation_count += p->backend->validation(p->state);
-    if (!error && p->backend->inspection_files)
-        p->result.look_count = p->backend->inspection_files(p->state);
+    if (!error)
+        add_counts(p);
     patience_ns = p->crew ? tsm_crew_patience_ns(p->crew) : 0;
     if (!end_run(p, error != 0)) {
         p->is_left_open = true;
@@ -199,13 +209,13 @@ static int find_repeats(struct tsm_replay *p, bool *repeats)
     const struct sbt_record *record;
     int error = 0;
 
-    *repeats = p->backend->repeats && p->part_first > 0;
+    *repeats = p->backend->loop && p->part_first > 0;
     if (!*repeats)
         return 0;
     error = sbt_cursor_create(&cursor, p->reader, &filter, 1);
     while (*repeats && error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
         if (SBT_TYPE_API(record->type) != SBT_API_CORE && !(record->flags & SBT_RECORD_FAILED))
-            *repeats = p->backend->repeats(p->state, record);
+            *repeats = p->backend->loop->can_repeat(p->state, record);
     sbt_cursor_destroy(cursor);
     return error < 0 ? error : 0;
 }
@@ -237,7 +247,7 @@ static int go_back(struct tsm_replay *p)
     int error;
 
     if (p->goes_back)
-        return p->backend->back(p->state);
+        return p->backend->loop->restore(p->state);
     close_backend(p);
     error = open_backend(p);
     return !error && p->backend->prepare ? p->backend->prepare(p->state) : error;
@@ -289,7 +299,7 @@ int tsm_replay_run(struct tsm_replay *p, struct tsm_replay_result *result)
 
 int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
 {
-    if (!p->state || !p->backend->save)
+    if (!p->state || !p->backend->checkpoint)
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "%s: what a replay of its API has computed cannot be saved",
                         sbt_reader_name(p->reader));
@@ -299,7 +309,7 @@ int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
             "%s: work is under way there that waits for the host; a submit earlier or later "
             "it may not",
             sbt_reader_name(p->reader));
-    return p->backend->save(p->state, saver);
+    return p->backend->checkpoint->save(p->state, saver);
 }
 
 /* ---- making ------------------------------------------------------------------------------- */
@@ -455,8 +465,8 @@ static int check_checkpoint(const struct tsm_replay *p)
                     (unsigned long long)p->from->item_count);
 }
 
-/* Where waits name objects of their own, what they wait for may have been sent to any stream: all
- * streams are needed as far as any record is, so that every wait before has what it waits for. */
+/* Needs all streams up to the last needed record when waits name objects of their own: what they
+ * wait for may have been sent to any stream, and every earlier wait must find it. */
 static void need_alike(struct tsm_replay *p)
 {
     for (uint32_t i = 0; i < p->need.stream_count; i++)
@@ -469,9 +479,9 @@ static int find_need(struct tsm_replay *p)
 
     if (!has_filter(&p->options.filter))
         return 0;
-    error = tsm_need_find(&p->need, p->reader, &p->options.filter);
+    error = tsm_dependency_slice_find(&p->need, p->reader, &p->options.filter);
     p->has_need = !error;
-    if (p->has_need && p->backend->owns_sync)
+    if (p->has_need && p->backend->sync && p->backend->sync->owns)
         need_alike(p);
     if (!error && p->backend->submit_sync_only && p->options.filter.streams)
         error = tsm_reachability_find(&p->connected, p->reader, &p->options.filter);
@@ -510,7 +520,7 @@ static int make(struct tsm_replay *p)
     int error = choose_backend(p);
 
     p->part_first = p->options.filter.seq_first;
-    if (!error && (p->options.look || p->options.shader_count) && !p->backend->inspect)
+    if (!error && (p->options.inspect || p->options.shader_count) && !p->backend->inspect)
         error = tsm_fail(TSM_E_UNSUPPORTED,
                          "%s: only what was recorded of Vulkan can be looked into, or given other "
                          "shaders",
@@ -556,7 +566,7 @@ int tsm_replay_create(struct tsm_replay **out, struct sbt_reader *reader,
     return 0;
 }
 
-/* What never ends may do so after all, and goes on with what it was given: also with the reader,
+/* Leaves a hanging run alone. It may end after all and uses what it was given, also the reader,
  * which its owner destroys. */
 static void leave(struct tsm_replay *p)
 {
@@ -579,7 +589,7 @@ void tsm_replay_destroy(struct tsm_replay *p)
     close_backend(p);
     tsm_plan_finish(&p->plan);
     if (p->has_need)
-        tsm_need_finish(&p->need);
+        tsm_dependency_slice_finish(&p->need);
     tsm_reachability_finish(&p->connected);
     tsm_verify_finish(&p->verify);
     free(p->loop_ns);

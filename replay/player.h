@@ -7,7 +7,7 @@
 #define REPLAY_PLAYER_H
 
 #include "analysis/slice/reachability.h"
-#include "format/map.h"
+#include "base/map.h"
 #include "replay/observe.h"
 #include "replay/order.h"
 #include "replay/plan.h"
@@ -22,7 +22,7 @@ struct tsm_replay {
     const struct sbt_checkpoint *from; /* NULL: from the beginning */
     struct tsm_backend_state *state;
     struct tsm_plan plan;
-    struct tsm_need need;
+    struct tsm_dependency_slice need;
     bool has_need;
     struct tsm_reachability connected; /* with the streams that are wanted */
     uint64_t part_first; /* record with which the part begins that is looped over and timed */
@@ -45,17 +45,18 @@ struct tsm_replay {
     struct sbt_cursor *late_cursor;
     size_t next_pull;
     struct tsm_place *pulled;    /* by pull: where it was submitted */
-    struct sbt_map pulled_index; /* seq of a record submitted before its turn -> pull + 1 */
+    struct tsm_map pulled_index; /* seq of a record submitted before its turn -> pull + 1 */
     uint64_t start_ns;           /* of this run */
     uint64_t first_submit_ns, last_complete_ns;
     bool stop;         /* a difference, and keep_going is off */
     bool is_left_open; /* something under way never ends: what it uses must stay */
-    /* What that is; leak checkers find it here. */
+    /* Workers that still hang; leak checkers find them here. */
     struct tsm_crew *left_crew;
     struct tsm_backend_state *left_state;
     void *left_closing;
     struct tsm_replay *next_left;
-    bool has_unblocked_waiters;   /* commands were still waiting for the host when the records ended */
+    bool
+        has_unblocked_waiters; /* commands were still waiting for the host when the records ended */
     bool ran;
 };
 

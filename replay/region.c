@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/region.h"
 
+#include "base/array.h"
+
 size_t tsm_region_after(const struct tsm_region *regions, size_t count, uint64_t address)
 {
-    size_t low = 0, high = count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (regions[middle].address > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    TSM_BISECT(at, count, regions[at].address > address);
+    return at;
 }
 
 const struct tsm_region *tsm_region_find(const struct tsm_region *regions, size_t count,

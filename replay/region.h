@@ -8,7 +8,7 @@
 
 #include "replay/backend.h"
 
-/* The number of the first one that begins behind `address`; `count` when none does. */
+/* The number of the first one that begins after `address`; `count` when none does. */
 size_t tsm_region_after(const struct tsm_region *regions, size_t count, uint64_t address);
 
 /* The one that holds the byte at `address`, a recorded one; NULL: none. */

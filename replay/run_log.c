@@ -164,7 +164,7 @@ static int make_index(struct tsm_run_reader *r)
         if (fread(head, 1, sizeof(head), r->pieces) != sizeof(head))
             break;
         memcpy(&key, head, sizeof(key));
-        uint64_t *place = sbt_map_insert(&r->index, half_key(&key), &added);
+        uint64_t *place = tsm_map_insert(&r->index, half_key(&key), &added);
         if (!place)
             return tsm_fail(TSM_E_MEMORY, "no memory to compare runs");
         *place = at + 1;
@@ -183,7 +183,7 @@ static bool find_piece(struct tsm_run_reader *r, const struct sbt_key *key, uint
 
     if (!r->has_index && make_index(r) < 0)
         return false;
-    place = sbt_map_find(&r->index, half_key(key));
+    place = tsm_map_find(&r->index, half_key(key));
     return place && !fseeko(r->pieces, (off_t)(*place - 1), SEEK_SET) &&
            fread(head, 1, sizeof(head), r->pieces) == sizeof(head) &&
            !memcmp(head, key, sizeof(*key)) && fread(out, 1, size, r->pieces) == size;
@@ -292,7 +292,7 @@ void tsm_run_reader_finish(struct tsm_run_reader *r)
         fclose(r->list);
     if (r->pieces)
         fclose(r->pieces);
-    sbt_map_finish(&r->index);
+    tsm_map_finish(&r->index);
 }
 
 struct tsm_observer tsm_run_reader_observer(struct tsm_run_reader *r)

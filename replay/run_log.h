@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one replay computed, in two unnamed files: a list of observations with the keys of their
- * pieces, and the pieces' bytes, once each. A second replay is compared with it as it goes. The
- * files are made before the processes of the runs are forked, and shared by them.
+ * Log of what one replay computed, in two unnamed files: a list of observations with the keys of
+ * their pieces, and the pieces' bytes, once each. A second replay is compared with it as it goes.
+ * The files are made before the processes of the runs are forked, and shared by them.
  */
 #ifndef REPLAY_RUN_LOG_H
 #define REPLAY_RUN_LOG_H
 
-#include "format/map.h"
+#include "base/map.h"
+#include "format/keyset.h"
 #include "replay/observe.h"
 
 #include <stdio.h>
@@ -38,11 +39,11 @@ struct tsm_observer tsm_run_writer_observer(struct tsm_run_writer *w);
 /* Compares; its observer ends the replay with TSM_E_DIFFERENT at the first difference. */
 struct tsm_run_reader {
     FILE *list, *pieces;
-    struct sbt_map index; /* first half of a piece's key -> offset of its head in `pieces` + 1 */
+    struct tsm_map index; /* first half of a piece's key -> offset of its head in `pieces` + 1 */
     bool has_index;
     uint8_t fresh_then, fresh_now; /* a byte of memory that was the one and is the other is equal */
     struct tsm_observation now;
-    uint64_t offset; /* of the next piece */
+    uint64_t offset;        /* of the next piece */
     uint64_t unknown_count; /* pieces that may be equal or not: their bytes were not kept */
     bool differs;
     struct tsm_difference difference;

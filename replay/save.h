@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a checkpoint would hold at the moment in which a replay has ended.
+ * Saves what a checkpoint would hold at the moment when a replay has ended.
  */
 #ifndef REPLAY_SAVE_H
 #define REPLAY_SAVE_H
@@ -26,8 +26,8 @@ struct tsm_saver {
     /* kind to layers of a STATE record; `type` is the object's */
     int (*state)(void *user, const char *type, const uint64_t slots[8]);
     void *user;
-    /* Of the records that go on from there: what these do not look at may be left out. part_first 0:
-     * nothing is; part_end 0: to the trace's end. */
+    /* Records that will be replayed from the checkpoint: contents that they do not read may be left
+     * out. part_first 0: nothing is left out; part_end 0: to the trace's end. */
     uint64_t part_first, part_end;
 };
 

@@ -27,7 +27,7 @@ static bool is_write(const struct sbt_record *record)
                            SBT_STREAM_NONE) == SBT_STREAM_NONE;
 }
 
-/* Tests whether the record frees memory that a write behind it may name. */
+/* Tests whether the record frees memory that a write after it may name. */
 static bool frees(const struct tsm_stall *s, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = sbt_reader_schema(s->reader, record->type);
@@ -128,7 +128,7 @@ static uint64_t run_at(const uint8_t *to, const uint8_t *bytes, uint64_t size, u
     return end - first;
 }
 
-/* Finds the next word behind `step_after` that could be counted up. */
+/* Finds the next word after `step_after` that could be counted up. */
 static void find_step(struct tsm_stall *s, uint8_t *to, const uint8_t *bytes, uint64_t size)
 {
     const uint64_t skew = -(uintptr_t)to & 3;
@@ -333,12 +333,13 @@ static void release(struct tsm_stall *s, uint64_t still_ns)
 {
     const uint64_t pause = s->released_count ? s->timeout_ns / FIRST_PART
                                              : s->timeout_ns - s->timeout_ns / OTHERS_PART;
+    const struct tsm_backend_waits *waits = s->backend->waits;
     unsigned count;
 
-    if (s->has_released || !s->backend->release || still_ns < pause)
+    if (s->has_released || !waits || !waits->release || still_ns < pause)
         return;
     s->has_released = true;
-    count = s->backend->release(s->state);
+    count = waits->release(s->state);
     if (count && !s->released_count)
         s->released_at = s->at_seq;
     s->released_count += count;

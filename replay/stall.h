@@ -11,8 +11,8 @@
  * up to that value, one step for each answer.
  *
  * A command may also wait for a signal that the program set in a way that was not seen. In the last
- * quarter of the time it goes on without (struct tsm_backend's release()), and whatever comes out
- * is no answer.
+ * quarter of the time it goes on without (struct tsm_backend_waits' release()), and whatever comes
+ * out is no answer.
  *
  * A command that is merely slow may find bytes early that were not there in the recording. So
  * memory that still changes is left alone, and a difference that comes after that is no answer.
@@ -32,16 +32,16 @@ struct tsm_stall {
     bool others_help;        /* groups that are not marked have helped */
     uint64_t released_count; /* what commands waited for, and nothing in the trace sets */
     uint64_t released_at;    /* the first record that did not come to its end because of that */
-    /* Of the present one. */
+    /* State of the present stall. */
     uint64_t at_seq;     /* the record that does not come to its end */
     uint64_t progress;   /* a number that changes when anything moves */
     uint64_t next_seq;   /* where the search goes on */
-    uint64_t end_seq;    /* behind the group's last record; 0: there is no group */
+    uint64_t end_seq;    /* after the group's last record; 0: there is no group */
     uint64_t begin_seq;  /* the group's first */
     uint32_t *step;      /* a word that counts up to what is recorded; NULL: none */
     uint64_t step_after; /* words up to this address were tried */
     uint32_t step_want, step_value;
-    bool is_answered; /* a command has answered a step of this word */
+    bool is_answered;    /* a command has answered a step of this word */
     uint64_t look_ns;    /* after so long of standing still to look again */
     struct sbt_key seen; /* what lay where the group writes */
     bool is_held;        /* the group is marked */

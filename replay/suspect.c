@@ -104,13 +104,13 @@ static int is_ordered(struct sbt_reader *reader, const struct command *later,
                                 .stream_count = 1,
                                 .seq_first = later->seq,
                                 .seq_end = later->seq + 1};
-    struct tsm_need need;
-    int error = tsm_need_find(&need, reader, &filter);
+    struct tsm_dependency_slice need;
+    int error = tsm_dependency_slice_find(&need, reader, &filter);
 
     if (error)
         return error;
     *out = earlier->stream < need.stream_count && need.until_seq[earlier->stream] > earlier->seq;
-    tsm_need_finish(&need);
+    tsm_dependency_slice_finish(&need);
     return 0;
 }
 

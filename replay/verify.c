@@ -20,7 +20,7 @@ void tsm_verify_finish(struct tsm_verify *v)
 {
     free(v->chunk);
     v->chunk = NULL;
-    sbt_map_finish(&v->parts);
+    tsm_map_finish(&v->parts);
 }
 
 /* ---- observations ------------------------------------------------------------------------- */
@@ -57,10 +57,10 @@ static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t befo
     if (!v->difference_count++) {
         v->first = *d;
         v->first_result_seq = before_seq;
-        if (v->backend->translated)
-            v->first_translated = v->backend->translated(v->state);
-        if (v->backend->mixed)
-            v->first_mixed = v->backend->mixed(v->state);
+        if (v->backend->report)
+            v->first_translated = v->backend->report->translated(v->state);
+        if (v->backend->compare && v->backend->compare->mixed)
+            v->first_mixed = v->backend->compare->mixed(v->state);
     }
     if (v->on_difference)
         v->on_difference(v->user, d);
@@ -113,7 +113,7 @@ void tsm_verify_end(struct tsm_verify *v)
     for (size_t i = 0; i < v->parts.capacity; i++)
         if (v->parts.slots[i].used)
             tsm_verify_pass_over(v, TSM_UNCOMPARED_CUT); /* the rest was never asked for */
-    sbt_map_finish(&v->parts);
+    tsm_map_finish(&v->parts);
 }
 
 /* Chooses what to compare of a command's `size` bytes, of which the record has `wanted`: what
@@ -122,16 +122,16 @@ static int64_t next_part(struct tsm_verify *v, const struct tsm_difference *d, u
                          uint64_t size)
 {
     const uint64_t key = (uint64_t)d->stream << 40 | (d->position & 0xffffffffff);
-    uint64_t *done = sbt_map_find(&v->parts, key), from = done ? *done : 0;
+    uint64_t *done = tsm_map_find(&v->parts, key), from = done ? *done : 0;
     bool added;
 
     if (from >= size)
         from = 0; /* not a part of the same bytes */
     if (done && wanted >= size - from)
-        sbt_map_remove(&v->parts, key);
+        tsm_map_remove(&v->parts, key);
     if (wanted >= size - from)
         return (int64_t)from;
-    done = sbt_map_insert(&v->parts, key, &added);
+    done = tsm_map_insert(&v->parts, key, &added);
     if (!done)
         return tsm_fail(TSM_E_MEMORY, "no memory for what is read back");
     *done = from + wanted;
@@ -142,8 +142,9 @@ static int64_t next_part(struct tsm_verify *v, const struct tsm_difference *d, u
 static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
                    const struct tsm_difference *d, const uint8_t *actual, uint64_t size)
 {
-    const uint8_t *left = v->backend->last_host_bytes && size == expected->size
-                              ? v->backend->last_host_bytes(v->state, d->buffer, size)
+    const struct tsm_backend_compare *compare = v->backend->compare;
+    const uint8_t *left = compare && compare->last_host_bytes && size == expected->size
+                              ? compare->last_host_bytes(v->state, d->buffer, size)
                               : NULL;
 
     for (uint64_t done = 0; left && done < size; done += VERIFY_CHUNK) {
@@ -158,7 +159,7 @@ static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
     return left != NULL;
 }
 
-/* Not what was recorded, but a command behind it may have written there, too, before the program
+/* Not what was recorded, but a command after it may have written there, too, before the program
  * saw the bytes. 1: they are what lies there now. */
 static int is_later(struct tsm_verify *v, const struct sbt_blob *expected,
                     const struct tsm_difference *d, uint64_t size)
@@ -258,7 +259,7 @@ int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-/* What may differ: the hash has it, what is observed has zeroes in its place. */
+/* Bytes that may differ: the hash includes them, the observation has zeroes in their place. */
 struct masked {
     bool any;
     uint64_t times; /* bytes of it that are times of the GPU's */
@@ -269,6 +270,7 @@ static int hash_memory(struct tsm_verify *v, uint64_t address, uint64_t size, st
 {
     struct tsm_hasher_storage storage;
     struct tsm_hasher *hasher = tsm_hasher_init(&storage);
+    const struct tsm_backend_compare *compare = v->backend->compare;
     int error = 0;
 
     for (uint64_t done = 0; done < size && error >= 0; done += VERIFY_CHUNK) {
@@ -276,9 +278,9 @@ static int hash_memory(struct tsm_verify *v, uint64_t address, uint64_t size, st
         error = v->backend->read(v->state, address + done, v->chunk, length);
         if (error >= 0)
             tsm_hasher_add(hasher, v->chunk, length);
-        if (error >= 0 && v->backend->ignore_timestamps)
-            masked->any |= v->backend->ignore_timestamps(v->state, address + done, v->chunk, length,
-                                                         &masked->times);
+        if (error >= 0 && compare && compare->ignore_timestamps)
+            masked->any |= compare->ignore_timestamps(v->state, address + done, v->chunk, length,
+                                                      &masked->times);
         if (error >= 0)
             error = observe_bytes(v, v->chunk, length);
     }
@@ -333,8 +335,8 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
         return 1;
     d.buffer = address;
     d.buffer_size = size;
-    if (v->backend->describe_address)
-        v->backend->describe_address(v->state, address, d.place, sizeof(d.place));
+    if (v->backend->compare && v->backend->compare->describe_address)
+        v->backend->compare->describe_address(v->state, address, d.place, sizeof(d.place));
     report(v, &d, record->seq);
     return 0;
 }

@@ -7,7 +7,7 @@
 #define REPLAY_VERIFY_H
 
 #include "base/hash.h"
-#include "format/map.h"
+#include "base/map.h"
 #include "replay/backend.h"
 #include "replay/observe.h"
 
@@ -41,7 +41,7 @@ struct tsm_verify {
         uint64_t position;
         bool has_left; /* bytes that differ are as the program left them */
     } last;
-    struct sbt_map parts; /* of commands whose bytes take several records: bytes compared */
+    struct tsm_map parts; /* of commands whose bytes take several records: bytes compared */
     struct tsm_difference first;
     uint64_t first_result_seq; /* of the record that `first` differs from */
     uint64_t first_translated; /* addresses that had been translated by then */

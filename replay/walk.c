@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/traits.h"
 #include "base/clock.h"
 
 #define PROGRESS_RECORDS 4096 /* between two calls of options.progress */
@@ -24,7 +25,7 @@ static int await_last(struct tsm_replay *p, struct tsm_worker *w)
     return tsm_crew_await(p->crew, &place);
 }
 
-/* What the host's worker still has to do: before anything but a command, which waits by itself. */
+/* Finishes the host worker's jobs before any record but a command, which waits by itself. */
 static int settle_host(struct tsm_replay *p)
 {
     if (!p->is_host_behind)
@@ -58,15 +59,16 @@ static int await_sent(struct tsm_replay *p, uint32_t stream)
  * so none can be waited for but where the program waited. */
 static int find_stuck(struct tsm_replay *p, bool *is_stuck)
 {
+    const struct tsm_backend_waits *waits = p->backend->waits;
     int error = 0;
 
     *is_stuck = false;
     for (uint32_t i = 0; i < p->order.track_count; i++)
         *is_stuck |= p->order.tracks[i].may_stay;
-    if (*is_stuck || !p->backend->is_stuck)
+    if (*is_stuck || !waits || !waits->is_stuck)
         return 0;
     error = await_submitted(p);
-    *is_stuck = !error && p->backend->is_stuck(p->state);
+    *is_stuck = !error && waits->is_stuck(p->state);
     return error;
 }
 
@@ -110,7 +112,7 @@ static int wait_for_streams(struct tsm_replay *p)
     return error;
 }
 
-/* Alone, this thread goes on: what follows has its place behind. */
+/* Alone, this thread goes on: later records have later places. */
 static int wait_in_order(struct tsm_replay *p, bool is_whole)
 {
     struct tsm_job job = {.kind = TSM_JOB_WAIT, .stream = SBT_STREAM_NONE};
@@ -132,7 +134,7 @@ static int wait_for_device(struct tsm_replay *p)
     return error;
 }
 
-/* Tests whether a record is behind everything that is wanted. */
+/* Tests whether a record is after everything that is wanted. */
 static bool is_past(const struct tsm_replay *p, const struct sbt_record *record)
 {
     return p->has_need && record->seq >= p->need.until_seq_other;
@@ -187,7 +189,7 @@ static bool was_run(const struct tsm_replay *p, uint64_t stream, uint64_t positi
     track = &p->order.tracks[stream];
     return track->first_position && position >= track->first_position &&
            position <= track->position &&
-           !sbt_map_find(&p->plan.failed_places, tsm_plan_place((uint32_t)stream, position));
+           !tsm_map_find(&p->plan.failed_places, tsm_plan_place((uint32_t)stream, position));
 }
 
 static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
@@ -200,7 +202,7 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
 
     if (record->seq < p->plan.from_seq || is_past(p, record) || !in_range(p, record) ||
         (stream != SBT_STREAM_NONE &&
-         (!in_streams(p, (uint32_t)stream) || sbt_map_find(&p->plan.other_streams, stream))))
+         (!in_streams(p, (uint32_t)stream) || tsm_map_find(&p->plan.other_streams, stream))))
         return 0;
     if (!was_run(p, stream, position) || (is_readback && stream >= p->order.track_count)) {
         if (!is_earlier(p, stream, position))
@@ -224,7 +226,7 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
 
 static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
 {
-    if (!p->backend->regions || !in_range(p, record))
+    if (!in_range(p, record))
         return 0;
     bool is_stuck;
     int error = find_stuck(p, &is_stuck);
@@ -281,13 +283,13 @@ static bool is_event_sync(const struct sbt_schema *schema)
 {
     int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
 
-    return object >= 0 && !strcmp(schema->fields[object].detail, "event");
+    return object >= 0 && (tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_EVENT);
 }
 
 static bool owns_sync(const struct tsm_replay *p, const struct sbt_record *record)
 {
-    return record->stream == SBT_STREAM_NONE && p->backend->owns_sync &&
-           p->backend->owns_sync(p->state, record);
+    return record->stream == SBT_STREAM_NONE && p->backend->sync && p->backend->sync->owns &&
+           p->backend->sync->owns(p->state, record);
 }
 
 static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
@@ -349,13 +351,21 @@ static int note_use(void *user, const struct tsm_event_use *use)
     return tsm_order_note_event(q->order, use, q->record, q->place);
 }
 
+static int each_event(struct tsm_replay *p, const struct sbt_record *record, tsm_event_user report,
+                      void *user)
+{
+    const struct tsm_backend_waits *waits = p->backend->waits;
+
+    return waits && waits->each_event ? waits->each_event(p->state, record, report, user) : 0;
+}
+
 static int before_command(struct tsm_replay *p, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
     int error = tsm_order_before(&p->order, record, schema);
 
-    if (!error && p->backend->each_event)
-        error = p->backend->each_event(p->state, record, come_after, &p->order);
+    if (!error)
+        error = each_event(p, record, come_after, &p->order);
     if (!error && p->is_host_behind && !p->is_alone)
         error = tsm_order_add(&p->order, tsm_worker_last(p->host));
     return error;
@@ -367,14 +377,13 @@ static int after_command(struct tsm_replay *p, const struct sbt_record *record,
     struct queued queued = {&p->order, record, place};
     int error = tsm_order_submitted(&p->order, record, schema, place);
 
-    return error || !p->backend->each_event
-               ? error
-               : p->backend->each_event(p->state, record, note_use, &queued);
+    return error ? error : each_event(p, record, note_use, &queued);
 }
 
 static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema, struct tsm_place *place)
 {
+    const struct tsm_backend_waits *waits = p->backend->waits;
     struct tsm_track *track = &p->order.tracks[record->stream];
     int error = 0;
 
@@ -397,7 +406,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     if (!p->first_submit_ns && record->seq >= p->part_first)
         p->first_submit_ns = tsm_monotonic_ns();
     error = tsm_worker_add(track->worker, &job, place);
-    if (p->backend->may_stay && p->backend->may_stay(p->state, record))
+    if (waits && waits->may_stay && waits->may_stay(p->state, record))
         track->may_stay = true;
     if (!error)
         error = after_command(p, record, schema, *place);
@@ -457,7 +466,7 @@ static int pull_one(struct tsm_replay *p, const struct tsm_pull *pull, struct ts
     if (!is_needed(p, record))
         return 0;
     bool added;
-    uint64_t *index = sbt_map_insert(&p->pulled_index, pull->seq, &added);
+    uint64_t *index = tsm_map_insert(&p->pulled_index, pull->seq, &added);
     if (!index)
         return tsm_fail(TSM_E_MEMORY, "no memory for the order of commands");
     *index = p->next_pull + 1;
@@ -480,7 +489,7 @@ static int pull_before(struct tsm_replay *p, const struct sbt_record *record)
 static const struct tsm_place *find_pulled(const struct tsm_replay *p,
                                            const struct sbt_record *record)
 {
-    const uint64_t *index = sbt_map_find(&p->pulled_index, record->seq);
+    const uint64_t *index = tsm_map_find(&p->pulled_index, record->seq);
 
     return index ? &p->pulled[*index - 1] : NULL;
 }
@@ -504,7 +513,13 @@ static void pace(struct tsm_replay *p, const struct sbt_record *record)
     }
 }
 
-/* What memory, and all else, was like at the checkpoint that we start from. */
+/* Tests whether the backend follows records before the checkpoint. */
+static bool fast_forwards(const struct tsm_replay *p)
+{
+    return p->backend->checkpoint && p->backend->checkpoint->fast_forward;
+}
+
+/* Loads the memory and all other state of the checkpoint that the replay starts from. */
 static int do_loaded(struct tsm_replay *p, const struct sbt_record *record,
                      const struct sbt_schema *schema)
 {
@@ -525,18 +540,19 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
             return 0; /* by a command, which carries it out when it runs */
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
     case SBT_CORE_COMPLETE:
-        if (!p->backend->reached || record->seq < p->plan.from_seq || !is_needed(p, record))
+        if (!p->backend->sync || !p->backend->sync->reached || record->seq < p->plan.from_seq ||
+            !is_needed(p, record))
             return 0;
         return do_host(p, record, schema, TSM_JOB_REACHED);
     case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
         if (record->seq >= p->plan.from_seq)
             return wait_for_device(p);
-        return p->backend->fast_forward ? do_loaded(p, record, schema) : 0;
+        return fast_forwards(p) ? do_loaded(p, record, schema) : 0;
     case SBT_CORE_MEMORY:
         return do_loaded(p, record, schema);
     case SBT_CORE_STATE:
     case SBT_CORE_CHECKPOINT_END:
-        return p->backend->fast_forward ? do_loaded(p, record, schema) : 0;
+        return fast_forwards(p) ? do_loaded(p, record, schema) : 0;
     default:
         return 0;
     }
@@ -587,14 +603,14 @@ static int do_early(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_KIND_SIGNAL:
     case SBT_KIND_WAIT:
         p->result.jumped_count++;
-        return p->backend->fast_forward ? do_host(p, record, schema, TSM_JOB_FAST_FORWARD) : 0;
+        return fast_forwards(p) ? do_host(p, record, schema, TSM_JOB_FAST_FORWARD) : 0;
     case SBT_KIND_QUERY:
         return sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0 ? 0 : do_call(p, record, schema);
     default:
-        if (sbt_map_find(&p->plan.dead, record->seq + 1))
+        if (tsm_map_find(&p->plan.dead, record->seq + 1))
             return 0;
-        return p->backend->fast_forward ? do_host(p, record, schema, TSM_JOB_FAST_FORWARD)
-                                        : do_call(p, record, schema);
+        return fast_forwards(p) ? do_host(p, record, schema, TSM_JOB_FAST_FORWARD)
+                                : do_call(p, record, schema);
     }
 }
 
@@ -628,7 +644,7 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
         return 0;
     if (record->seq < p->plan.from_seq)
         return do_early(p, record, schema);
-    /* Waits, too, behind a stream's last command: what the host writes next relies on them. */
+    /* Waits, too, after a stream's last command: what the host writes next relies on them. */
     if (schema->kind != SBT_KIND_SYNC && !is_needed(p, record)) {
         p->result.skipped_count++;
         return is_past(p, record) ? 0 : skip_command(p, record, schema);
@@ -637,17 +653,17 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     return do_call(p, record, schema);
 }
 
-/* What options.look asks for. */
-static int look(struct tsm_replay *p, const struct sbt_record *record)
+/* Does what options.inspect asks for. */
+static int inspect(struct tsm_replay *p, const struct sbt_record *record)
 {
     int error = 0;
 
-    if (!p->options.look || record->seq < p->plan.from_seq || !is_needed(p, record) ||
-        !p->backend->wants_inspection || !p->backend->wants_inspection(p->state, record))
+    if (!p->options.inspect || record->seq < p->plan.from_seq || !is_needed(p, record) ||
+        !p->backend->inspect->wants(p->state, record))
         return 0;
     error = wait_for_device(p);
     if (!error)
-        error = p->backend->inspect(p->state, record);
+        error = p->backend->inspect->write(p->state, record);
     p->stop |= error == 1;
     return error < 0 ? error : 0;
 }
@@ -658,21 +674,21 @@ static int let_go(struct tsm_replay *p)
     int error = await_submitted(p);
 
     if (!error)
-        error = p->backend->unblock_waiters(p->state);
+        error = p->backend->waits->unblock(p->state);
     p->has_unblocked_waiters |= error > 0;
     return error < 0 ? error : 0;
 }
 
 static int end(struct tsm_replay *p)
 {
-    int error = p->backend->unblock_waiters ? let_go(p) : 0;
+    int error = p->backend->waits ? let_go(p) : 0;
 
     if (!error)
         error = wait_for_device(p);
-    return !error && p->backend->ended ? p->backend->ended(p->state) : error;
+    return !error && p->backend->inspect ? p->backend->inspect->finish(p->state) : error;
 }
 
-/* Where the part begins that is to be repeated. */
+/* Takes the snapshot at the begin of the part that is repeated. */
 static int hold(struct tsm_replay *p)
 {
     bool is_stuck;
@@ -685,8 +701,8 @@ static int hold(struct tsm_replay *p)
         if (p->plan.early_positions[i] < p->order.tracks[i].position)
             p->plan.early_positions[i] = p->order.tracks[i].position;
     if (!error && !is_stuck)
-        error = p->backend->hold(p->state);
-    /* What was sent before waits for what the part does: it is run from the beginning each time. */
+        error = p->backend->loop->snapshot(p->state);
+    /* Earlier work waits for the part: each repetition runs from the beginning. */
     p->cannot_hold = is_stuck || error == TSM_E_UNSUPPORTED;
     return p->cannot_hold ? 0 : error;
 }
@@ -707,7 +723,7 @@ int tsm_walk(struct tsm_replay *p)
         if (!error)
             error = do_record(p, record);
         if (!error)
-            error = look(p, record);
+            error = inspect(p, record);
         if (!error && p->crew->error)
             error = tsm_crew_error(p->crew);
         if (p->options.progress && ++done % PROGRESS_RECORDS == 0)

@@ -23,7 +23,7 @@ struct job {
     struct tsm_place *after;
 };
 
-/* What hangs is one of these when a wait does not return. */
+/* Work that hangs if a wait does not return. */
 struct unfinished {
     uint64_t count;
     uint64_t first_seq, first_position, last_seq, last_position;
@@ -109,11 +109,11 @@ static int carry_out(struct tsm_worker *w, struct job *job)
     case TSM_JOB_HOST:
         return backend->host(state, &job->record, job->schema);
     case TSM_JOB_FAST_FORWARD:
-        return backend->fast_forward(state, &job->record, job->schema);
+        return backend->checkpoint->fast_forward(state, &job->record, job->schema);
     case TSM_JOB_REACHED:
-        return backend->reached(state, &job->record, job->schema);
+        return backend->sync->reached(state, &job->record, job->schema);
     case TSM_JOB_SYNC:
-        return backend->sync(state, &job->record, job->schema);
+        return backend->sync->sync(state, &job->record, job->schema);
     }
     return TSM_E_ARGUMENT;
 }
@@ -394,8 +394,8 @@ int tsm_crew_error(struct tsm_crew *crew)
     return error;
 }
 
-/* What the host did is mostly done in less time than it takes to wake a thread: a few together.
- * Whoever needs them has their place by tsm_worker_last(), or waits for room in the queue. */
+/* Most jobs of the host take less time than waking a thread, so a few are done together. Whoever
+ * needs them has their place by tsm_worker_last(), or waits for room in the queue. */
 #define HOST_JOBS_TOGETHER 32u
 
 /* The lock is held. */
@@ -506,6 +506,7 @@ static int fail_hung(struct tsm_crew *crew)
 {
     struct tsm_worker *w = find_stuck(crew);
     double seconds = (double)crew->timeout_ns / 1e9;
+    const struct tsm_backend_waits *waits = crew->backend->waits;
     char what[320] = "", last[320] = "", shared[256] = "";
     uint64_t seq = 0;
     uint32_t stream;
@@ -523,8 +524,8 @@ static int fail_hung(struct tsm_crew *crew)
                    (unsigned long long)w->running->record.seq, w->running->schema->name);
     }
     pthread_mutex_unlock(&w->lock);
-    if (stream == SBT_STREAM_NONE && crew->backend->describe_last)
-        crew->backend->describe_last(crew->state, last, sizeof(last));
+    if (stream == SBT_STREAM_NONE && waits && waits->describe_last)
+        waits->describe_last(crew->state, last, sizeof(last));
     if (stream == SBT_STREAM_NONE)
         return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s: %s%s%s", seconds, what,
                         *last ? "; " : "", last);

@@ -36,9 +36,9 @@ enum tsm_job_kind {
     TSM_JOB_SUBMIT_SYNC_ONLY, /* backend->submit_sync_only */
     TSM_JOB_WAIT,             /* backend->wait for `stream` */
     TSM_JOB_HOST,             /* backend->host */
-    TSM_JOB_FAST_FORWARD,     /* backend->fast_forward */
-    TSM_JOB_SYNC,             /* backend->sync */
-    TSM_JOB_REACHED,          /* backend->reached */
+    TSM_JOB_FAST_FORWARD,     /* backend->checkpoint->fast_forward */
+    TSM_JOB_SYNC,             /* backend->sync->sync */
+    TSM_JOB_REACHED,          /* backend->sync->reached */
 };
 
 struct tsm_crew {

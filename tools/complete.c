@@ -43,7 +43,7 @@ static void bash_word(const struct tsm_command *c, const struct tsm_option *o)
     printf(" --%s%s", o->name, o->type == TSM_OPTION_FLAG ? "" : "=");
 }
 
-/* What completes an operand or an option's value. */
+/* Prints the completion of an operand or an option's value. */
 static void bash_values(const char *what)
 {
     if (!what)

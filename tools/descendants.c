@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/descendants.h"
 
+#include "base/array.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -37,21 +38,11 @@ static bool read_parent(unsigned *parent, unsigned pid)
 
 static bool add(struct process_list *list, unsigned pid)
 {
-    struct process *at;
     unsigned parent;
 
     if (!read_parent(&parent, pid))
         return true; /* it has ended */
-    if (list->count == list->room) {
-        size_t room = list->room ? list->room * 2 : 256;
-        at = realloc(list->at, room * sizeof(*at));
-        if (!at)
-            return false;
-        list->at = at;
-        list->room = room;
-    }
-    list->at[list->count++] = (struct process){pid, parent};
-    return true;
+    return TSM_ARRAY_PUSH(list->at, list->count, list->room, (struct process){pid, parent});
 }
 
 static void read_processes(struct process_list *list)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define INDENT     2
-#define TERM_WIDTH 26 /* items' texts begin behind this column, or on the next line */
+#define TERM_WIDTH 26 /* items' texts begin after this column, or on the next line */
 
 static void spaces(FILE *out, unsigned count)
 {

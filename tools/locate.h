@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where TraceSmith's own files are, relative to the running program, so that a build folder, an
+ * Finds TraceSmith's own files, relative to the running program, so that a build folder, an
  * installation and a moved bundle all work without settings.
  */
 #ifndef TOOLS_LOCATE_H

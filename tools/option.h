@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an option's field is, and how its text becomes a value. */
+/* Type of an option's field, which says how its text becomes a value. */
 enum tsm_option_type {
     TSM_OPTION_FLAG, /* bool */
     TSM_OPTION_TEXT, /* const char *, points into argv */

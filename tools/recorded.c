@@ -99,9 +99,10 @@ static void note_gpu_time(struct sbt_reader *reader, const char *path)
         has_times = record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME);
     sbt_cursor_destroy(cursor);
     if (!has_times)
-        tsm_note("%s: --gpu-time: no command has a GPU time; submits of Vulkan have one, where "
-                 "the device's queue has timestamps",
-                 path);
+        tsm_note(
+            "%s: --gpu-time: no command has a GPU time; commands of CUDA and HSA have one, and "
+            "submits of Vulkan where the device's queue has timestamps",
+            path);
 }
 
 static void report_trace(const char *full_path)

@@ -117,7 +117,7 @@ void tsm_put_lines(FILE *out, const char *text)
 static void message(char text[MESSAGE_SIZE], const char *format, va_list ap)
 {
     tsm_progress_end();
-    /* What was written before must be seen before, where both go to one place. */
+    /* Earlier output must be seen first where both go to one place. */
     fflush(stdout);
     fprintf(stderr, "%s: ", terminal.name);
     tsm_vformat(text, MESSAGE_SIZE, format, ap);

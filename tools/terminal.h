@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What goes to people: messages, colours, progress. Data goes to stdout by stdio; everything here
- * but the colours goes to stderr.
+ * Output for people: messages, colours, progress. Data goes to stdout by stdio; everything here but
+ * the colours goes to stderr.
  *
  * One thread. Set up once by tsm_terminal_init().
  */

@@ -3,13 +3,14 @@
 
 #include "base/text.h"
 #include "capture/lane/salvage.h"
+#include "format/reader_progress.h"
 #include "tools/terminal.h"
 
 #include <inttypes.h>
 #include <unistd.h>
 
-/* The program was killed before its first call; under its name there may be an older trace, else it is
- * an error. */
+/* The program was killed before its first call; under its name there may be an older trace, else it
+ * is an error. */
 static int tell_unbegun(const char *path)
 {
     if (access(path, F_OK) == 0) {
@@ -87,6 +88,18 @@ struct sbt_reader *tsm_trace_open(const char *path)
     if (tsm_trace_try(&reader, path) < 0)
         tsm_complain_error();
     return reader;
+}
+
+static void show_progress(void *user, uint64_t done, uint64_t total)
+{
+    tsm_progress(user, done, total);
+}
+
+void tsm_trace_show_progress(struct sbt_reader *reader, const char *what)
+{
+    sbt_reader_show_progress(reader, what ? show_progress : NULL, (void *)what);
+    if (!what)
+        tsm_progress_end();
 }
 
 void tsm_trace_note_damage(const struct sbt_reader *reader, size_t *told)

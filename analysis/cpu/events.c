@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/cpu/events.h"
 
+#include "base/array.h"
 #include "tracesmith/error.h"
 
 #include <inttypes.h>
@@ -119,23 +120,17 @@ static size_t best_marks(struct tsm_clock_mark *marks, size_t count)
  */
 static int64_t offset_at(const struct tsm_clock_mark *marks, size_t count, uint64_t ns)
 {
-    size_t low = 0, high = count;
+    size_t at;
     int64_t before, after;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (marks[middle].clock_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    before = (int64_t)(marks[low ? low - 1 : 0].monotonic_ns - marks[low ? low - 1 : 0].clock_ns);
-    if (low == 0 || low == count)
+    TSM_BISECT(at, count, marks[at].clock_ns > ns);
+    before = (int64_t)(marks[at ? at - 1 : 0].monotonic_ns - marks[at ? at - 1 : 0].clock_ns);
+    if (at == 0 || at == count)
         return before;
-    after = (int64_t)(marks[low].monotonic_ns - marks[low].clock_ns);
+    after = (int64_t)(marks[at].monotonic_ns - marks[at].clock_ns);
     return before + (int64_t)((double)(after - before) *
-                              ((double)(ns - marks[low - 1].clock_ns) /
-                               (double)(marks[low].clock_ns - marks[low - 1].clock_ns)));
+                              ((double)(ns - marks[at - 1].clock_ns) /
+                               (double)(marks[at].clock_ns - marks[at - 1].clock_ns)));
 }
 
 static int named_offset(int64_t *out, const char *clock, int64_t boot_offset_ns)

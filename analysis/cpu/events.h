@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What CPUs did beside the GPU: threads that came and went, interrupts, block I/O. From the
- * kernel's tracers (ftrace, perf) or from a collector of ours; here they are all the same, in order
- * of time, on CLOCK_MONOTONIC.
+ * CPU events during a recording: thread switches, interrupts, block I/O. They come from the
+ * kernel's tracers (ftrace, perf) or from our own collector; here all have one form, in order of
+ * time, on CLOCK_MONOTONIC.
  */
 #ifndef ANALYSIS_CPU_EVENTS_H
 #define ANALYSIS_CPU_EVENTS_H
@@ -19,7 +19,7 @@ struct tsm_ring_jobs;
 #define TSM_CPU_MAX  1024u
 #define TSM_CPU_LOST 255u /* in place of a type: `number` events of this CPU are missing before it */
 
-/* What is not known is 0. */
+/* One event. Unknown members are 0. */
 struct tsm_cpu_event {
     uint64_t ts_ns;
     uint8_t type; /* enum grtrace_cpu_type, or TSM_CPU_LOST */
@@ -48,7 +48,7 @@ struct tsm_cpu_events {
     char clock[TSM_CLOCK_NAME_SIZE]; /* the tracer's name of its clock; "" not known */
     int64_t offset_ns;       /* what alignment added to the first event's time */
     uint64_t lost_count;     /* events that the tracer says are missing */
-    uint64_t disorder_count; /* events that lay behind a later one of their CPU */
+    uint64_t disorder_count; /* events that lay after a later one of their CPU */
     uint64_t unread_count;   /* pieces of the file that make no sense, or are cut off */
     bool all_kinds;          /* of each kind: where there are none, there were none */
     bool filtered;           /* events of other threads were left out on request */
@@ -76,7 +76,7 @@ enum tsm_clock_way {
 int tsm_cpu_events_align(struct tsm_cpu_events *events, enum tsm_clock_way way, int64_t offset_ns,
                          int64_t boot_offset_ns);
 
-/* Those among a trace's kernel records, which must be built; in order. */
+/* Takes the CPU events of a trace's kernel records, in order. `jobs` must be built. */
 int tsm_cpu_events_take(struct tsm_cpu_events *events, const struct tsm_ring_jobs *jobs);
 
 /* A session of kernel records in the making. Zeroed but for `out`, which begins empty and may be
@@ -85,7 +85,7 @@ struct tsm_cpu_encoder {
     struct tsm_buffer *out;
     uint64_t gseq;
     uint32_t cseq[TSM_CPU_MAX];
-    bool lost[TSM_CPU_MAX]; /* behind the CPU's last record */
+    bool lost[TSM_CPU_MAX]; /* after the CPU's last record */
 };
 
 /* STREAM_INFO and where events come from. `features` are GRTRACE_FEATURE_*, beside FEATURE_CPU. */

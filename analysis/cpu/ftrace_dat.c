@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads trace-cmd's files by itself, not with libtracecmd, for a file that somebody sent is hostile input:
+ * the library takes a file's name or descriptor, never bytes, so that neither the fuzzer nor the layouts in
+ * a file of perf's could reach it; it unpacks compressed sections into files in /tmp, without a limit of
+ * ours; it loads plugins unless told not to; and a file that ends early is to give what came before, with
+ * a sentence that says where it breaks. Eight kinds of events are read, and no print format.
+ */
 #include "analysis/cpu/ftrace_dat.h"
 
 #include "analysis/cpu/ftrace_page.h"
@@ -246,7 +253,7 @@ static int read_buffer(struct dat *d, const uint8_t *data, size_t size)
     return error;
 }
 
-/* What an option says, when its turn has come: layouts and clock before what needs them. */
+/* Reads one option when its turn has come: layouts and clock before what needs them. */
 static int read_option(struct dat *d, unsigned id, const uint8_t *data, size_t size, bool pages)
 {
     struct tsm_buffer room = {0};

@@ -234,7 +234,7 @@ int tsm_ftrace_event(struct tsm_cpu_events *events, const struct tsm_ftrace_form
 
 /* ---- text ---- */
 
-/* Behind " name=" or at the begin behind "name="; NULL. */
+/* After " name=" or at the begin after "name="; NULL. */
 static const char *value_of(const char *text, const char *name)
 {
     size_t size = strlen(name);

@@ -7,7 +7,7 @@
 
 #define COMMIT_SIZE   0x07ffffffu
 #define COMMIT_MISSED 0x80000000u /* events were lost before this page ... */
-#define COMMIT_STORED 0x40000000u /* ... and how many stands behind its last event */
+#define COMMIT_STORED 0x40000000u /* ... and how many stands after its last event */
 
 /* The low five bits of an event's first word: length in words, or one of these. */
 enum { TYPE_LONG = 0, TYPE_WORDS_MAX = 28, TYPE_PADDING = 29, TYPE_EXTEND = 30, TYPE_STAMP = 31 };

@@ -64,7 +64,7 @@ static const char *find_cpu(uint16_t *cpu, const char *line)
     return found;
 }
 
-/* "name-123 " (ftrace) or "name 123 " or "name 123/124 " (perf) in front of the CPU; behind it
+/* "name-123 " (ftrace) or "name 123 " or "name 123/124 " (perf) in front of the CPU; after it
  * ftrace may have "(  122) ". */
 static uint32_t find_tid(const char *line, const char *end)
 {
@@ -84,7 +84,7 @@ static uint32_t find_tid(const char *line, const char *end)
     return (uint32_t)strtoul(at, NULL, 10);
 }
 
-/* The tracepoint's name: the first word with a colon behind it, without "sched:" in front. perf
+/* The tracepoint's name: the first word with a colon after it, without "sched:" in front. perf
  * puts a period and the like before it. */
 static bool find_name(struct head *h, const char *at)
 {
@@ -191,7 +191,7 @@ int tsm_ftrace_text(struct tsm_cpu_events *events, const uint8_t *data, size_t s
         at = stop ? stop + 1 : end;
     }
     for (uint16_t cpu = 0; cpu < TSM_CPU_MAX && !error; cpu++)
-        events->lost_count += lost[cpu]; /* with no event behind it */
+        events->lost_count += lost[cpu]; /* with no event after it */
     if (!error && !good)
         error = tsm_fail(TSM_E_FORMAT, "neither trace-cmd's file nor perf's, nor text of ftrace or "
                                        "'perf script'");

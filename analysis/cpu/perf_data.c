@@ -3,14 +3,14 @@
 
 #include "analysis/cpu/ftrace_dat.h"
 #include "base/bytes.h"
+#include "base/map.h"
 #include "base/text.h"
-#include "format/map.h"
 #include "tracesmith/error.h"
 
 #include <linux/perf_event.h>
 #include <time.h>
 
-/* Behind the kernel's own numbers of records (tools/perf). */
+/* After the kernel's own numbers of records (tools/perf). */
 enum { RECORD_AUXTRACE = 71, RECORD_COMPRESSED = 81 };
 
 #define FEATURE_TRACING_DATA 1
@@ -30,7 +30,7 @@ struct perf {
     bool has_ids;         /* others have another one: samples are told apart by id */
     bool has_trailer;     /* records that are no samples end with time and CPU */
     bool any;
-    struct sbt_map ids; /* of tracepoints */
+    struct tsm_map ids; /* of tracepoints */
 };
 
 static int broken(const char *where)
@@ -59,7 +59,7 @@ static int add_ids(struct perf *p, const struct section *s)
     bool added;
 
     for (uint64_t at = 0; s->size - at >= 8; at += 8) {
-        uint64_t *place = sbt_map_insert(&p->ids, tsm_get_u64(p->data + s->offset + at), &added);
+        uint64_t *place = tsm_map_insert(&p->ids, tsm_get_u64(p->data + s->offset + at), &added);
         if (!place)
             return tsm_fail(TSM_E_MEMORY, "out of memory for perf's file");
         *place = 1;
@@ -130,7 +130,7 @@ static int read_attrs(struct perf *p, const struct section *attrs, uint64_t size
     return 0;
 }
 
-/* Sections of features lie behind the samples, in the order of their bits. */
+/* Sections of features lie after the samples, in the order of their bits. */
 static int read_formats(struct perf *p, const struct section *samples, uint64_t features)
 {
     struct tsm_view v = tsm_view_init(p->data, p->size);
@@ -168,7 +168,7 @@ static bool parse_sample(struct sample *out, const struct perf *p, const uint8_t
     uint64_t type = p->sample_type, count;
 
     out->id = type & PERF_SAMPLE_IDENTIFIER ? tsm_view_u64(&v) : 0;
-    if (p->has_ids && !sbt_map_find(&p->ids, out->id))
+    if (p->has_ids && !tsm_map_find(&p->ids, out->id))
         return false; /* of another event, and of another form */
     skip_if(&v, type, PERF_SAMPLE_IP);
     out->pid = tsm_view_u32(&v);
@@ -290,6 +290,6 @@ int tsm_perf_data(struct tsm_cpu_events *events, const uint8_t *data, size_t siz
         error = read_formats(&p, &samples, features);
     if (!error)
         error = read_samples(&p, &samples);
-    sbt_map_finish(&p.ids);
+    tsm_map_finish(&p.ids);
     return error;
 }

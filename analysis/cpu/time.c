@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/cpu/time.h"
 
+#include "base/array.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 /* ---- from events ---- */
 
-/* What is open on a CPU. */
+/* Intervals that are open on one CPU. */
 struct cpu {
     bool known; /* who runs */
     uint32_t tid;
@@ -23,26 +24,24 @@ struct building {
     struct tsm_cpu_time *time;
     const struct tsm_cpu_events *events;
     struct cpu cpus[TSM_CPU_MAX];
-    struct sbt_map ready; /* tid -> since when it can run, 0: it cannot */
-    struct sbt_map open;  /* {device, sector} -> place + 1 of an I/O without end */
+    struct tsm_map ready; /* tid -> since when it can run, 0: it cannot */
+    struct tsm_map open;  /* {device, sector} -> place + 1 of an I/O without end */
     bool failed;
 };
 
-static void set(struct building *b, struct sbt_map *map, uint64_t key, uint64_t value)
+static void set(struct building *b, struct tsm_map *map, uint64_t key, uint64_t value)
 {
     bool added;
-    uint64_t *place = sbt_map_insert(map, key, &added);
+    uint64_t *place = tsm_map_insert(map, key, &added);
 
     if (place)
         *place = value;
     b->failed |= !place;
 }
 
-static uint64_t get(const struct sbt_map *map, uint64_t key)
+static uint64_t get(const struct tsm_map *map, uint64_t key)
 {
-    const uint64_t *place = sbt_map_find(map, key);
-
-    return place ? *place : 0;
+    return tsm_map_get(map, key, 0);
 }
 
 static void add_gap(struct building *b, uint64_t begin_ns, uint64_t end_ns)
@@ -251,8 +250,8 @@ int tsm_cpu_time_build(struct tsm_cpu_time *time, const struct tsm_cpu_events *e
     set_latest(time);
     failed = b->failed || time->slices.failed || time->irqs.failed || time->ios.failed ||
              time->gaps.failed;
-    sbt_map_finish(&b->ready);
-    sbt_map_finish(&b->open);
+    tsm_map_finish(&b->ready);
+    tsm_map_finish(&b->open);
     free(b);
     return failed ? tsm_fail(TSM_E_MEMORY, "out of memory for CPU events") : 0;
 }
@@ -263,9 +262,9 @@ void tsm_cpu_time_finish(struct tsm_cpu_time *time)
     tsm_buffer_finish(&time->irqs);
     tsm_buffer_finish(&time->ios);
     tsm_buffer_finish(&time->gaps);
-    sbt_map_finish(&time->processes);
-    sbt_map_finish(&time->cgroups);
-    sbt_map_finish(&time->names);
+    tsm_map_finish(&time->processes);
+    tsm_map_finish(&time->cgroups);
+    tsm_map_finish(&time->names);
 }
 
 /* ---- questions ---- */
@@ -278,42 +277,28 @@ static uint64_t overlap(uint64_t begin, uint64_t end, uint64_t from, uint64_t to
     return high > low ? high - low : 0;
 }
 
-/* The thread's first slice that ends behind `from_ns`, or the place where it would be. */
+/* The thread's first slice that ends after `from_ns`, or the place where it would be. */
 static size_t first_slice(const struct tsm_cpu_time *time, uint32_t tid, uint64_t from_ns)
 {
     const struct tsm_cpu_slice *slices = (const void *)time->slices.data;
-    size_t low = 0, high = time->slices.size / sizeof(*slices);
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct tsm_cpu_slice *s = &slices[middle];
-
-        if (s->tid < tid || (s->tid == tid && s->end_ns <= from_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    TSM_BISECT(at, time->slices.size / sizeof(*slices),
+               !(slices[at].tid < tid || (slices[at].tid == tid && slices[at].end_ns <= from_ns)));
+    return at;
 }
 
 static uint64_t irq_within(const struct tsm_cpu_time *time, uint16_t cpu, uint64_t from_ns,
                            uint64_t to_ns)
 {
     const struct tsm_cpu_irq *irqs = (const void *)time->irqs.data;
-    size_t count = time->irqs.size / sizeof(*irqs), low = 0, high = count;
+    size_t count = time->irqs.size / sizeof(*irqs), at;
     uint64_t sum = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct tsm_cpu_irq *i = &irqs[middle];
-
-        if (i->cpu < cpu || (i->cpu == cpu && i->end_ns <= from_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < count && irqs[low].cpu == cpu && irqs[low].begin_ns < to_ns; low++)
-        sum += overlap(irqs[low].begin_ns, irqs[low].end_ns, from_ns, to_ns);
+    TSM_BISECT(at, count,
+               !(irqs[at].cpu < cpu || (irqs[at].cpu == cpu && irqs[at].end_ns <= from_ns)));
+    for (; at < count && irqs[at].cpu == cpu && irqs[at].begin_ns < to_ns; at++)
+        sum += overlap(irqs[at].begin_ns, irqs[at].end_ns, from_ns, to_ns);
     return sum;
 }
 
@@ -332,20 +317,14 @@ static bool ran_through(const struct tsm_cpu_time *time, uint32_t tid, uint64_t 
 static bool has_gap(const struct tsm_cpu_time *time, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
 {
     const struct tsm_cpu_gap *gaps = (const void *)time->gaps.data;
-    size_t count = time->gaps.size / sizeof(*gaps), low = 0, high = count;
+    size_t count = time->gaps.size / sizeof(*gaps), at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (gaps[middle].latest_ns <= from_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < count && gaps[low].begin_ns < to_ns; low++) {
-        uint64_t begin_ns = gaps[low].begin_ns > from_ns ? gaps[low].begin_ns : from_ns;
-        uint64_t end_ns = gaps[low].end_ns < to_ns ? gaps[low].end_ns : to_ns;
+    TSM_BISECT(at, count, gaps[at].latest_ns > from_ns);
+    for (; at < count && gaps[at].begin_ns < to_ns; at++) {
+        uint64_t begin_ns = gaps[at].begin_ns > from_ns ? gaps[at].begin_ns : from_ns;
+        uint64_t end_ns = gaps[at].end_ns < to_ns ? gaps[at].end_ns : to_ns;
 
-        if (gaps[low].end_ns > from_ns && !(tid && ran_through(time, tid, begin_ns, end_ns)))
+        if (gaps[at].end_ns > from_ns && !(tid && ran_through(time, tid, begin_ns, end_ns)))
             return true;
     }
     return false;
@@ -355,16 +334,10 @@ static bool has_gap(const struct tsm_cpu_time *time, uint32_t tid, uint64_t from
 static size_t first_io(const struct tsm_cpu_time *time, uint64_t from_ns)
 {
     const struct tsm_cpu_io *ios = (const void *)time->ios.data;
-    size_t low = 0, high = time->ios.size / sizeof(*ios);
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ios[middle].latest_ns <= from_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    TSM_BISECT(at, time->ios.size / sizeof(*ios), ios[at].latest_ns > from_ns);
+    return at;
 }
 
 /* At least one I/O of the process was in flight. */

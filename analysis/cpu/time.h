@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where threads were while something took its time: on a CPU, waiting for one, asleep, interrupted,
- * with block I/O in flight. Made of CPU events (analysis/cpu/events.h).
+ * Attributes a period of a thread: on a CPU, waiting for one, asleep, interrupted, with block I/O
+ * in flight. Computed from CPU events (analysis/cpu/events.h).
  */
 #ifndef ANALYSIS_CPU_TIME_H
 #define ANALYSIS_CPU_TIME_H
 
 #include "analysis/cpu/events.h"
-#include "format/map.h"
+#include "base/map.h"
 
 /* A thread ran on a CPU. */
 struct tsm_cpu_slice {
@@ -28,7 +28,7 @@ struct tsm_cpu_irq {
 struct tsm_cpu_io {
     uint64_t begin_ns, end_ns, sector; /* end UINT64_MAX: it is not over */
     uint64_t latest_ns;                /* end of this one, and of those before it */
-    uint32_t device, tid, pid; /* whose it is; pid 0 not known */
+    uint32_t device, tid, pid;         /* whose it is; pid 0 not known */
 };
 
 /* Events are missing: what happened on the CPU then is not known. */
@@ -39,13 +39,13 @@ struct tsm_cpu_gap {
 
 /* Zeroed: of no events. */
 struct tsm_cpu_time {
-    struct tsm_buffer slices; /* in order of tid, then time */
-    struct tsm_buffer irqs;   /* in order of CPU, then time */
-    struct tsm_buffer ios;    /* in order of begin */
-    struct tsm_buffer gaps;   /* in order of begin */
-    struct sbt_map processes; /* tid -> pid, where an event told */
-    struct sbt_map cgroups;   /* tid -> cgroup */
-    struct sbt_map names;     /* tid -> place + 1 of an event with its name */
+    struct tsm_buffer slices;   /* in order of tid, then time */
+    struct tsm_buffer irqs;     /* in order of CPU, then time */
+    struct tsm_buffer ios;      /* in order of begin */
+    struct tsm_buffer gaps;     /* in order of begin */
+    struct tsm_map processes;   /* tid -> pid, where an event told */
+    struct tsm_map cgroups;     /* tid -> cgroup */
+    struct tsm_map names;       /* tid -> place + 1 of an event with its name */
     uint64_t first_ns, last_ns; /* of the events */
     bool has_switches, has_irqs, has_ios;
 };
@@ -56,7 +56,7 @@ struct tsm_cpu_time {
 int tsm_cpu_time_build(struct tsm_cpu_time *time, const struct tsm_cpu_events *events);
 void tsm_cpu_time_finish(struct tsm_cpu_time *time);
 
-/* Of one thread within [from, to): in ns, TSM_CPU_NA where events do not tell. */
+/* Sums of one thread within [from, to), in ns; TSM_CPU_NA where no event says. */
 struct tsm_cpu_sum {
     uint64_t off_ns;   /* on no CPU */
     uint64_t ready_ns; /* ... although it could run */

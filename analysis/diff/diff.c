@@ -30,7 +30,7 @@ struct side {
     struct sbt_reader *reader;
     struct tsm_survey survey;
     struct sbt_cursor *cursor;
-    struct sbt_map threads; /* id -> number + 1, in order of first appearance */
+    struct tsm_map threads; /* id -> number + 1, in order of first appearance */
     bool in_start;          /* within a checkpoint that comes before all commands */
     bool at_end;
 };
@@ -85,7 +85,7 @@ static bool wants_stream(const struct tsm_diff_options *options, uint64_t stream
 static uint64_t thread_number(struct side *side, uint32_t id)
 {
     bool added;
-    uint64_t *place = sbt_map_insert(&side->threads, id, &added);
+    uint64_t *place = tsm_map_insert(&side->threads, id, &added);
 
     if (place && added)
         *place = side->threads.count;
@@ -177,8 +177,9 @@ static bool may_vary(const struct diff *d, const struct tsm_sequence *sequence,
     switch (sequence->kind) {
     case TSM_SEQUENCE_WRITES:
         return true;
-    case TSM_SEQUENCE_HELD: /* with another number of them they are not of the same commands */
-        return d->sides[0].survey.held_count != d->sides[1].survey.held_count;
+    case TSM_SEQUENCE_HELD: /* what follows one that chance put there is not of the same commands */
+        return d->sides[0].survey.held_count != d->sides[1].survey.held_count ||
+               (sequence->has_held && (!f || strcmp(f->field, "bytes") != 0));
     case TSM_SEQUENCE_READBACKS:
         return f && is_held(a) != is_held(b) && strcmp(f->field, "bytes") == 0;
     case TSM_SEQUENCE_CHECKSUMS:
@@ -393,9 +394,11 @@ static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const str
         .ignore_positions = d->options->readbacks_only,
     };
     struct tsm_field_diff f;
-    int error, result = tsm_field_diff(&f, &input);
+    int error, result;
     bool varies;
 
+    d->pairing.is_by_chance = may_vary(d, sequence, a, b, NULL);
+    result = tsm_field_diff(&f, &input);
     if (result < 0)
         return result;
     varies = result == TSM_FIELDS_DIFFER && may_vary(d, sequence, a, b, &f);
@@ -464,6 +467,7 @@ static int take(struct diff *d, struct tsm_sequence *sequence, int trace, const 
         sequence->skip[trace]--;
         return 0;
     }
+    sequence->has_held |= is_held(h);
     w = pass_over(d, sequence, trace, h, &is_lone);
     if (is_lone)
         return 0;
@@ -579,11 +583,11 @@ static int walk_all(struct diff *d)
 /* A wait that failed tells the program something. */
 static void doubt_failures(struct diff *d, int trace)
 {
-    const struct sbt_map *mine = &d->sides[trace].survey.failures;
-    const struct sbt_map *other = &d->sides[!trace].survey.failures;
+    const struct tsm_map *mine = &d->sides[trace].survey.failures;
+    const struct tsm_map *other = &d->sides[!trace].survey.failures;
 
     for (size_t i = 0; i < mine->capacity && !*d->doubt; i++)
-        if (mine->slots[i].used && !sbt_map_find(other, mine->slots[i].key))
+        if (mine->slots[i].used && !tsm_map_find(other, mine->slots[i].key))
             tsm_format(d->doubt, sizeof(d->doubt),
                        "record %llu of %s is a wait that failed as none in the other one did",
                        (unsigned long long)mine->slots[i].value - 1,
@@ -724,7 +728,7 @@ int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reade
     tsm_sequences_finish(&d.sequences);
     tsm_pairing_finish(&d.pairing);
     for (int i = 0; i < 2; i++) {
-        sbt_map_finish(&d.sides[i].threads);
+        tsm_map_finish(&d.sides[i].threads);
         tsm_survey_finish(&d.sides[i].survey);
     }
     if (error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where bytes differ, and which command of the trace that belongs to.
+ * Names the command of a trace that differing bytes belong to.
  */
 #ifndef ANALYSIS_DIFF_DIFFERENCE_H
 #define ANALYSIS_DIFF_DIFFERENCE_H

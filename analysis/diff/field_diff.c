@@ -70,6 +70,8 @@ static int compare_word(const struct tsm_field_diff_input *in, uint64_t a, uint6
 {
     uint64_t seq_a = in->records[0]->seq, seq_b = in->records[1]->seq;
 
+    if (tsm_pairing_is_opaque(in->pairing, a, b))
+        return TSM_FIELDS_AGREE;
     if (!in->ignore_addresses)
         return tsm_pairing_address(in->pairing, a, seq_a, b, seq_b) ? TSM_FIELDS_AGREE
                                                                     : TSM_FIELDS_DIFFER;
@@ -78,8 +80,10 @@ static int compare_word(const struct tsm_field_diff_input *in, uint64_t a, uint6
     return a < ADDRESS_MIN || b < ADDRESS_MIN ? TSM_FIELDS_DIFFER : TSM_FIELDS_UNKNOWN;
 }
 
-static int compare_arguments(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
-                             const char *field, const uint8_t *a, const uint8_t *b, size_t size)
+/* Compares bytes that may hold addresses. `base`: their offset. */
+static int compare_words(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                         const char *field, uint64_t base, const uint8_t *a, const uint8_t *b,
+                         size_t size)
 {
     int result = TSM_FIELDS_AGREE;
 
@@ -94,7 +98,7 @@ static int compare_arguments(struct tsm_field_diff *out, const struct tsm_field_
             result = tsm_field_diff_unknown(out, field, "a word that may be an address");
         if (word != TSM_FIELDS_DIFFER)
             continue;
-        tsm_difference_bytes(&out->difference, at, a + at, b + at, length);
+        tsm_difference_bytes(&out->difference, base + at, a + at, b + at, length);
         return bytes_differ(out, field);
     }
     return result;
@@ -121,11 +125,25 @@ static int compare_bytes(struct tsm_field_diff *out, const struct tsm_field_diff
         !sbt_record_bytes(in->records[1], index, &b, &size_b))
         return tsm_field_diff_unknown(out, field->name, "malformed");
     if (field->role == SBT_ROLE_ARGUMENTS && size_a == size_b)
-        return compare_arguments(out, in, field->name, a, b, size_a);
+        return compare_words(out, in, field->name, 0, a, b, size_a);
     return tsm_field_diff_bytes(out, field->name, a, size_a, b, size_b);
 }
 
 /* ---- blobs -------------------------------------------------------------------------------- */
+
+/* Tests whether all words that differ are addresses that lead to the same places. */
+static bool is_moved(const struct tsm_field_diff_input *in, const uint8_t *a, const uint8_t *b,
+                     size_t size)
+{
+    for (size_t at = 0; at < size; at += 8) {
+        size_t length = size - at < 8 ? size - at : 8;
+        if (memcmp(a + at, b + at, length) != 0 &&
+            (length < 8 ||
+             compare_word(in, tsm_get_u64(a + at), tsm_get_u64(b + at)) != TSM_FIELDS_AGREE))
+            return false;
+    }
+    return true;
+}
 
 /* Pieces with other keys; a trace may hold the keys only. */
 static int compare_piece(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
@@ -133,6 +151,7 @@ static int compare_piece(struct tsm_field_diff *out, const struct tsm_field_diff
                          size_t size)
 {
     uint8_t *bytes = malloc(2 * SBT_PIECE_SIZE);
+    bool agrees = false;
     int error;
 
     if (!bytes)
@@ -141,11 +160,13 @@ static int compare_piece(struct tsm_field_diff *out, const struct tsm_field_diff
     if (error >= 0)
         error = sbt_reader_blob(in->readers[1], b, base, bytes + SBT_PIECE_SIZE, size);
     if (error >= 0)
+        agrees = is_moved(in, bytes, bytes + SBT_PIECE_SIZE, size);
+    if (error >= 0 && !agrees)
         tsm_difference_bytes(&out->difference, base, bytes, bytes + SBT_PIECE_SIZE, size);
     else if (error == TSM_E_NOT_FOUND)
         out->difference.offset = base;
     free(bytes);
-    return error < 0 && error != TSM_E_NOT_FOUND ? error : 1;
+    return error < 0 && error != TSM_E_NOT_FOUND ? error : !agrees;
 }
 
 static int compare_blobs(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
@@ -184,6 +205,24 @@ static int compare_strings(struct tsm_field_diff *out, const struct tsm_field_di
     return tsm_field_diff_texts(out, field, text_a, text_b);
 }
 
+/* Compares addresses that a command is given. One that no allocation holds may be of memory of the
+ * program: pages must correspond there, and where they do not, it is unknown where they lead. */
+static int compare_address(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                           const char *field, uint64_t a, uint64_t b)
+{
+    uint64_t seq_a = in->records[0]->seq, seq_b = in->records[1]->seq;
+
+    if (in->ignore_addresses || tsm_pairing_address(in->pairing, a, seq_a, b, seq_b))
+        return TSM_FIELDS_AGREE;
+    if (a < ADDRESS_MIN || b < ADDRESS_MIN || tsm_pairing_knows(in->pairing, 0, a, seq_a) ||
+        tsm_pairing_knows(in->pairing, 1, b, seq_b))
+        return numbers_differ(out, field, true, a, b);
+    if (tsm_pairing_host(in->pairing, a, seq_a, b, seq_b))
+        return TSM_FIELDS_AGREE;
+    numbers_differ(out, field, true, a, b);
+    return TSM_FIELDS_UNKNOWN;
+}
+
 int tsm_field_diff_number(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                           const char *field, enum sbt_field_type type, const char *detail,
                           uint64_t a, uint64_t b)
@@ -200,8 +239,9 @@ int tsm_field_diff_number(struct tsm_field_diff *out, const struct tsm_field_dif
             return 0;
         return numbers_differ(out, field, false, a, b);
     case SBT_FIELD_DEVPTR:
-        if (in->ignore_addresses ||
-            tsm_pairing_address(in->pairing, a, in->records[0]->seq, b, in->records[1]->seq))
+        return compare_address(out, in, field, a, b);
+    case SBT_FIELD_HEX:
+        if (*detail ? tsm_pairing_opaque(in->pairing, detail, a, b) : a == b)
             return 0;
         return numbers_differ(out, field, true, a, b);
     default:
@@ -242,7 +282,7 @@ static int compare_written(struct tsm_field_diff *out, const struct tsm_field_di
 static bool same_field(const struct sbt_field *a, const struct sbt_field *b)
 {
     return a->type == b->type && a->role == b->role && !strcmp(a->name, b->name) &&
-           !strcmp(a->detail, b->detail);
+           (a->type == SBT_FIELD_HEX || !strcmp(a->detail, b->detail));
 }
 
 /* Tests for an argument of a failed call: an address or handle of nothing, which the program may
@@ -253,12 +293,21 @@ static bool is_refused(const struct tsm_field_diff_input *in, const struct sbt_f
            (field->type == SBT_FIELD_DEVPTR || field->type == SBT_FIELD_HANDLE);
 }
 
+/* Tests whether only one of the commands was sent before its source was complete: how fast the
+ * device is decides that. Its record has no payload. */
+static bool is_late_once(const struct tsm_field_diff_input *in)
+{
+    return (in->records[0]->flags ^ in->records[1]->flags) & SBT_RECORD_LATE;
+}
+
 static int compare_field(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                          uint32_t index)
 {
     const struct sbt_field *field = &in->schemas[0]->fields[index];
     uint64_t a = in->records[0]->slots[index], b = in->records[1]->slots[index];
 
+    if (field->role == SBT_ROLE_PAYLOAD && is_late_once(in))
+        return tsm_field_diff_unknown(out, field->name, "bytes that one trace has only");
     if (!same_field(field, &in->schemas[1]->fields[index]))
         return tsm_field_diff_unknown(out, field->name, "another field");
     if (is_refused(in, field))
@@ -327,14 +376,15 @@ static int compare_fields(struct tsm_field_diff *out, const struct tsm_field_dif
     }
     if (is_unknown)
         *out = unknown;
+    if (all && !is_unknown && is_late_once(in))
+        return tsm_field_diff_unknown(out, "flags", "late in one trace only");
     if (is_unknown || all)
         return is_unknown ? TSM_FIELDS_UNKNOWN : TSM_FIELDS_AGREE;
     return tsm_field_diff_unknown(out, "fields", "another number of them");
 }
 
 /* Flags that say what the call did. Those that say what the record lacks are not differences. */
-#define COMPARED_FLAGS                                                                             \
-    (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED | SBT_RECORD_LATE | SBT_RECORD_ORDERED)
+#define COMPARED_FLAGS (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED | SBT_RECORD_ORDERED)
 
 int tsm_field_diff(struct tsm_field_diff *out, const struct tsm_field_diff_input *in)
 {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define STEPS_MAX 4096 /* groups that cover one address; more means a strange trace */
 #define KINDS_MAX 4096 /* types of objects */
 
@@ -11,20 +13,14 @@
 
 static int add_extent(struct tsm_extents *x, uint64_t address, uint64_t size, uint64_t seq)
 {
-    if (x->count == x->capacity) {
-        size_t more = x->capacity ? x->capacity * 2 : 256;
-        struct tsm_extent *grown = realloc(x->list, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", more);
-        x->list = grown;
-        x->capacity = more;
-    }
-    x->list[x->count++] = (struct tsm_extent){address, size, seq, UINT64_MAX, NULL};
-    return 0;
+    return TSM_ARRAY_PUSH(x->list, x->count, x->capacity,
+                          (struct tsm_extent){address, size, seq, UINT64_MAX, NULL})
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", x->count + 1);
 }
 
 /* `live`: address -> index + 1 of the allocation that is there now. */
-static int note(struct tsm_extents *x, struct sbt_map *live, const struct sbt_record *record,
+static int note(struct tsm_extents *x, struct tsm_map *live, const struct sbt_record *record,
                 const struct sbt_schema *schema)
 {
     uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0);
@@ -35,7 +31,7 @@ static int note(struct tsm_extents *x, struct sbt_map *live, const struct sbt_re
 
     if (!address || (record->flags & SBT_RECORD_FAILED))
         return 0;
-    place = sbt_map_insert(live, address, &added);
+    place = tsm_map_insert(live, address, &added);
     if (!place)
         return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
     if (schema->kind == SBT_KIND_QUERY && *place)
@@ -106,7 +102,7 @@ static int make_groups(struct tsm_extents *x)
 
 int tsm_extents_collect(struct tsm_extents *out, struct sbt_reader *reader)
 {
-    struct sbt_map live = {0};
+    struct tsm_map live = {0};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
     int error = sbt_cursor_create(&cursor, reader, NULL, 1);
@@ -117,7 +113,7 @@ int tsm_extents_collect(struct tsm_extents *out, struct sbt_reader *reader)
         error = schema ? note(out, &live, record, schema) : 0;
     }
     sbt_cursor_destroy(cursor);
-    sbt_map_finish(&live);
+    tsm_map_finish(&live);
     return !error && out->count ? make_groups(out) : error;
 }
 
@@ -133,19 +129,14 @@ static struct tsm_extent *find_in_group(const struct tsm_extents *x,
                                         const struct tsm_extent_group *g, uint64_t address,
                                         uint64_t seq)
 {
-    size_t low = g->first, high = g->first + g->count;
+    const struct tsm_extent *list = &x->list[g->first];
     struct tsm_extent *e;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->list[middle].made_seq > seq)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (low == g->first)
+    TSM_BISECT(at, g->count, list[at].made_seq > seq);
+    if (!at)
         return NULL;
-    e = &x->list[low - 1];
+    e = &x->list[g->first + at - 1];
     return seq <= e->gone_seq && address - e->address < e->size ? e : NULL;
 }
 
@@ -183,8 +174,8 @@ struct tsm_extent *tsm_extents_find(const struct tsm_extents *x, uint64_t addres
 
 static void finish_numbers(struct tsm_number_pairs *pairs)
 {
-    sbt_map_finish(&pairs->map[0]);
-    sbt_map_finish(&pairs->map[1]);
+    tsm_map_finish(&pairs->map[0]);
+    tsm_map_finish(&pairs->map[1]);
 }
 
 void tsm_pairing_finish(struct tsm_pairing *pairing)
@@ -196,7 +187,7 @@ void tsm_pairing_finish(struct tsm_pairing *pairing)
     for (size_t i = 0; i < pairing->position_count; i++)
         free(pairing->positions[i].runs);
     finish_numbers(&pairing->pages);
-    sbt_map_finish(&pairing->streams);
+    tsm_map_finish(&pairing->streams);
     free(pairing->handles);
     free(pairing->positions);
     memset(pairing, 0, sizeof(*pairing));
@@ -216,6 +207,8 @@ bool tsm_pairing_address(struct tsm_pairing *p, uint64_t a, uint64_t seq_a, uint
     if (!x || !y)
         return x == y && a == b;
     if (!x->pair && !y->pair && x->size == y->size) {
+        if (p->is_by_chance)
+            return a - x->address == b - y->address;
         x->pair = y;
         y->pair = x;
     }
@@ -223,10 +216,10 @@ bool tsm_pairing_address(struct tsm_pairing *p, uint64_t a, uint64_t seq_a, uint
 }
 
 /* `mine` stands for `theirs`, unless it stands for something else already. */
-static bool pair_one(struct sbt_map *map, uint64_t mine, uint64_t theirs)
+static bool pair_one(struct tsm_map *map, uint64_t mine, uint64_t theirs)
 {
     bool added;
-    uint64_t *place = sbt_map_insert(map, mine, &added);
+    uint64_t *place = tsm_map_insert(map, mine, &added);
 
     if (!place)
         return false;
@@ -235,8 +228,19 @@ static bool pair_one(struct sbt_map *map, uint64_t mine, uint64_t theirs)
     return *place == theirs;
 }
 
-static bool pair_numbers(struct tsm_number_pairs *pairs, uint64_t a, uint64_t b)
+/* Tests whether two numbers stand for each other, or for nothing yet. */
+static bool may_pair(const struct tsm_number_pairs *pairs, uint64_t a, uint64_t b)
 {
+    const uint64_t *of_a = tsm_map_find(&pairs->map[0], a), *of_b = tsm_map_find(&pairs->map[1], b);
+
+    return (!of_a || *of_a == b) && (!of_b || *of_b == a);
+}
+
+static bool pair_numbers(const struct tsm_pairing *p, struct tsm_number_pairs *pairs, uint64_t a,
+                         uint64_t b)
+{
+    if (p->is_by_chance)
+        return may_pair(pairs, a, b);
     return pair_one(&pairs->map[0], a, b) && pair_one(&pairs->map[1], b, a);
 }
 
@@ -246,38 +250,19 @@ bool tsm_pairing_host(struct tsm_pairing *p, uint64_t a, uint64_t seq_a, uint64_
 
     if (tsm_pairing_knows(p, 0, a, seq_a) || tsm_pairing_knows(p, 1, b, seq_b))
         return tsm_pairing_address(p, a, seq_a, b, seq_b);
-    return a % page == b % page && pair_numbers(&p->pages, a / page, b / page);
-}
-
-/* Room for one more element at the end of a list; NULL when out of memory. */
-static void *room(void *list, size_t count, size_t *capacity, size_t size)
-{
-    size_t more = *capacity ? *capacity * 2 : 16;
-    void *grown;
-
-    if (count < *capacity)
-        return list;
-    grown = realloc(list, more * size);
-    if (grown)
-        *capacity = more;
-    return grown;
+    return a % page == b % page && pair_numbers(p, &p->pages, a / page, b / page);
 }
 
 static struct tsm_number_pairs *pairs_of(struct tsm_pairing *p, const char *kind)
 {
-    struct tsm_number_pairs *grown;
-
     for (size_t i = 0; i < p->handle_count; i++)
         if (p->handles[i].kind == kind || !strcmp(p->handles[i].kind, kind))
             return &p->handles[i];
-    grown = p->handle_count < KINDS_MAX
-                ? room(p->handles, p->handle_count, &p->handle_capacity, sizeof(*grown))
-                : NULL;
-    if (!grown)
-        return NULL;
-    p->handles = grown;
-    p->handles[p->handle_count] = (struct tsm_number_pairs){.kind = kind};
-    return &p->handles[p->handle_count++];
+    return p->handle_count < KINDS_MAX &&
+                   TSM_ARRAY_PUSH(p->handles, p->handle_count, p->handle_capacity,
+                                  (struct tsm_number_pairs){.kind = kind})
+               ? &p->handles[p->handle_count - 1]
+               : NULL;
 }
 
 bool tsm_pairing_handle(struct tsm_pairing *p, const char *detail, uint64_t a, uint64_t b)
@@ -287,7 +272,45 @@ bool tsm_pairing_handle(struct tsm_pairing *p, const char *detail, uint64_t a, u
     if (!a || !b)
         return a == b;
     pairs = pairs_of(p, detail);
-    return pairs && pair_numbers(pairs, a, b);
+    return pairs && pair_numbers(p, pairs, a, b);
+}
+
+static bool renew(struct tsm_map *map, uint64_t mine, uint64_t theirs)
+{
+    bool added;
+    uint64_t *place = tsm_map_insert(map, mine, &added);
+
+    if (place)
+        *place = theirs;
+    return place;
+}
+
+bool tsm_pairing_opaque(struct tsm_pairing *p, const char *detail, uint64_t a, uint64_t b)
+{
+    const size_t prefix = sizeof(SBT_DETAIL_NEW) - 1;
+    bool is_new = strncmp(detail, SBT_DETAIL_NEW, prefix) == 0;
+    struct tsm_number_pairs *pairs;
+
+    if (!a || !b)
+        return a == b;
+    pairs = pairs_of(p, is_new ? detail + prefix : detail);
+    if (!pairs)
+        return false;
+    pairs->is_opaque = true;
+    if (!is_new)
+        return pair_numbers(p, pairs, a, b);
+    return renew(&pairs->map[0], a, b) && renew(&pairs->map[1], b, a);
+}
+
+bool tsm_pairing_is_opaque(const struct tsm_pairing *p, uint64_t a, uint64_t b)
+{
+    for (size_t i = 0; i < p->handle_count; i++) {
+        const uint64_t *place =
+            p->handles[i].is_opaque ? tsm_map_find(&p->handles[i].map[0], a) : NULL;
+        if (place && *place == b)
+            return true;
+    }
+    return false;
 }
 
 /* ---- positions ---------------------------------------------------------------------------- */
@@ -296,13 +319,10 @@ static struct tsm_position_pairs *positions_of(struct tsm_pairing *p, uint64_t s
 {
     uint64_t *place;
     bool added;
-    struct tsm_position_pairs *grown =
-        room(p->positions, p->position_count, &p->position_capacity, sizeof(*grown));
 
-    if (!grown)
+    if (!TSM_ARRAY_RESERVE(p->positions, p->position_capacity, p->position_count + 1))
         return NULL;
-    p->positions = grown;
-    place = sbt_map_insert(&p->streams, stream, &added);
+    place = tsm_map_insert(&p->streams, stream, &added);
     if (place && added) {
         p->positions[p->position_count] = (struct tsm_position_pairs){0};
         *place = ++p->position_count;
@@ -313,32 +333,23 @@ static struct tsm_position_pairs *positions_of(struct tsm_pairing *p, uint64_t s
 int tsm_pairing_note_position(struct tsm_pairing *p, uint64_t stream, uint64_t a, uint64_t b)
 {
     struct tsm_position_pairs *pairs = positions_of(p, stream);
-    struct tsm_position_run *grown;
 
     if (pairs && pairs->count && pairs->runs[pairs->count - 1].delta == b - a)
         return 0;
-    grown = pairs ? room(pairs->runs, pairs->count, &pairs->capacity, sizeof(*grown)) : NULL;
-    if (!grown)
-        return tsm_fail(TSM_E_MEMORY, "no memory for places on streams");
-    pairs->runs = grown;
-    pairs->runs[pairs->count++] = (struct tsm_position_run){a, b - a};
-    return 0;
+    return pairs && TSM_ARRAY_PUSH(pairs->runs, pairs->count, pairs->capacity,
+                                   (struct tsm_position_run){a, b - a})
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for places on streams");
 }
 
 uint64_t tsm_pairing_counterpart(const struct tsm_pairing *p, uint64_t stream, uint64_t a)
 {
-    const uint64_t *place = sbt_map_find(&p->streams, stream);
+    const uint64_t *place = tsm_map_find(&p->streams, stream);
     const struct tsm_position_pairs *pairs = place ? &p->positions[*place - 1] : NULL;
-    size_t low = 0, high = pairs ? pairs->count : 0;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pairs->runs[middle].first > a)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low ? a + pairs->runs[low - 1].delta : a;
+    TSM_BISECT(at, pairs ? pairs->count : 0, pairs->runs[at].first > a);
+    return at ? a + pairs->runs[at - 1].delta : a;
 }
 
 bool tsm_pairing_position(const struct tsm_pairing *p, uint64_t stream, uint64_t a, uint64_t b)

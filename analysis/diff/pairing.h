@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What stands for what in two traces of the same work: handles and device addresses have other
- * values, but must correspond one to one. A pair is made at first sight and holds from then on.
+ * Pairs of handles and device addresses in two traces of the same work: their values differ, but
+ * must correspond one to one. A pair is created at first sight and stays, unless chance decided
+ * which records were put side by side (is_by_chance).
  */
 #ifndef ANALYSIS_DIFF_PAIRING_H
 #define ANALYSIS_DIFF_PAIRING_H
 
-#include "format/map.h"
+#include "base/map.h"
 #include "tracesmith/reader.h"
 
 /* An allocation, or a variable of a module, of one trace. */
@@ -40,7 +41,8 @@ struct tsm_extent *tsm_extents_find(const struct tsm_extents *extents, uint64_t 
 /* Numbers of two traces that stand for each other. */
 struct tsm_number_pairs {
     const char *kind;      /* type of the objects whose ids they are */
-    struct sbt_map map[2]; /* of one trace -> of the other */
+    struct tsm_map map[2]; /* of one trace -> of the other */
+    bool is_opaque;        /* as the driver gave them: kernels may be given them, too */
 };
 
 /* Positions of one stream, from `first` (in the first trace) up to the next entry's: those of the
@@ -55,11 +57,12 @@ struct tsm_position_pairs {
 };
 
 struct tsm_pairing {
+    bool is_by_chance; /* what is compared may be of other commands: it creates no pair */
     struct tsm_extents extents[2];
     struct tsm_number_pairs *handles; /* a map for each type */
     size_t handle_count, handle_capacity;
     struct tsm_number_pairs pages;        /* of host memory that no record allocates */
-    struct sbt_map streams;               /* number -> index + 1 in positions */
+    struct tsm_map streams;               /* number -> index + 1 in positions */
     struct tsm_position_pairs *positions; /* for each stream */
     size_t position_count, position_capacity;
 };
@@ -81,6 +84,13 @@ bool tsm_pairing_host(struct tsm_pairing *pairing, uint64_t a, uint64_t seq_a, u
 
 /* Do two ids of objects of type `detail` stand for the same object? Out of memory: false. */
 bool tsm_pairing_handle(struct tsm_pairing *pairing, const char *detail, uint64_t a, uint64_t b);
+
+/* Pairs two numbers that drivers drew up for objects, as tsm_pairing_handle() does ids. `detail` as
+ * SBT_DETAIL_NEW says: new numbers forget what they stood for before. */
+bool tsm_pairing_opaque(struct tsm_pairing *pairing, const char *detail, uint64_t a, uint64_t b);
+
+/* Tests whether two words are such numbers, and stand for the same object. */
+bool tsm_pairing_is_opaque(const struct tsm_pairing *pairing, uint64_t a, uint64_t b);
 
 /* Notes that two commands of `stream` stand for each other. Positions must ascend. */
 int tsm_pairing_note_position(struct tsm_pairing *pairing, uint64_t stream, uint64_t a, uint64_t b);

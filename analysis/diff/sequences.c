@@ -4,29 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void tsm_sequences_finish(struct tsm_sequences *s)
 {
     for (size_t i = 0; i < s->count; i++)
         tsm_sequences_clear(s, &s->list[i]);
     for (int i = 0; i < TSM_SEQUENCE_KINDS; i++)
-        sbt_map_finish(&s->numbers[i]);
+        tsm_map_finish(&s->numbers[i]);
     free(s->list);
     memset(s, 0, sizeof(*s));
-}
-
-static bool grow(struct tsm_sequences *s)
-{
-    size_t more = s->capacity ? s->capacity * 2 : 64;
-    struct tsm_sequence *grown;
-
-    if (s->count < s->capacity)
-        return true;
-    grown = realloc(s->list, more * sizeof(*grown));
-    if (!grown)
-        return false;
-    s->list = grown;
-    s->capacity = more;
-    return true;
 }
 
 struct tsm_sequence *tsm_sequences_find(struct tsm_sequences *s, enum tsm_sequence_kind kind,
@@ -35,9 +22,9 @@ struct tsm_sequence *tsm_sequences_find(struct tsm_sequences *s, enum tsm_sequen
     uint64_t *place;
     bool added;
 
-    if (!grow(s))
+    if (!TSM_ARRAY_RESERVE(s->list, s->capacity, s->count + 1))
         return NULL;
-    place = sbt_map_insert(&s->numbers[kind], number, &added);
+    place = tsm_map_insert(&s->numbers[kind], number, &added);
     if (!place)
         return NULL;
     if (added) {
@@ -49,7 +36,7 @@ struct tsm_sequence *tsm_sequences_find(struct tsm_sequences *s, enum tsm_sequen
 
 bool tsm_sequences_has(const struct tsm_sequences *s, enum tsm_sequence_kind kind, uint64_t number)
 {
-    return sbt_map_find(&s->numbers[kind], number) != NULL;
+    return tsm_map_find(&s->numbers[kind], number) != NULL;
 }
 
 int tsm_sequences_wait(struct tsm_sequences *s, struct tsm_sequence *sequence, int trace,

@@ -7,7 +7,7 @@
 #ifndef ANALYSIS_DIFF_SEQUENCES_H
 #define ANALYSIS_DIFF_SEQUENCES_H
 
-#include "format/map.h"
+#include "base/map.h"
 #include "tracesmith/reader.h"
 
 enum tsm_sequence_kind {
@@ -36,6 +36,7 @@ struct tsm_sequence {
     uint64_t lone[2];                       /* records without a counterpart, by trace */
     uint64_t skip[2];                       /* records that this pass must pass over, by trace */
     struct tsm_waiting *first[2], *last[2]; /* of one trace at most */
+    bool has_held;                          /* a record so far is marked as held back */
     bool is_done;                           /* it differs: the rest does not matter */
     bool is_put_off;                        /* to the next pass */
 };
@@ -43,7 +44,7 @@ struct tsm_sequence {
 struct tsm_sequences {
     struct tsm_sequence *list;
     size_t count, capacity;
-    struct sbt_map numbers[TSM_SEQUENCE_KINDS]; /* number -> index + 1 */
+    struct tsm_map numbers[TSM_SEQUENCE_KINDS]; /* number -> index + 1 */
     uint64_t waiting[2];                        /* records, by trace */
     size_t bytes;
 };

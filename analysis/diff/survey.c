@@ -42,7 +42,7 @@ static int note_wait(struct tsm_survey *s, const struct sbt_record *record,
     s->uncompared_count++;
     if (schema->kind != SBT_KIND_SYNC || !(record->flags & SBT_RECORD_FAILED))
         return 0;
-    place = sbt_map_insert(&s->failures, key, &added);
+    place = tsm_map_insert(&s->failures, key, &added);
     if (!place)
         return tsm_fail(TSM_E_MEMORY, "no memory for failed calls");
     if (added)
@@ -124,7 +124,7 @@ static int note(struct tsm_survey *s, struct sbt_reader *reader, const struct sb
 }
 
 /* The first record that does not begin before `time_ns`. A record that says what was lost stands
- * anywhere behind it. */
+ * anywhere after it. */
 static int find_time(uint64_t *out, struct sbt_reader *reader, uint64_t time_ns)
 {
     struct sbt_cursor *cursor = NULL;
@@ -190,7 +190,7 @@ void tsm_survey_compare(struct tsm_survey *a, struct tsm_survey *b)
 
 void tsm_survey_finish(struct tsm_survey *survey)
 {
-    sbt_map_finish(&survey->failures);
+    tsm_map_finish(&survey->failures);
     memset(survey, 0, sizeof(*survey));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one trace is made of, before it is compared with another: its allocations, what the
- * comparison must leave out, and why equality of the rest would prove nothing.
+ * Surveys one trace before a comparison: its allocations, what the comparison must leave out, and
+ * why equality of the rest would prove nothing.
  */
 #ifndef ANALYSIS_DIFF_SURVEY_H
 #define ANALYSIS_DIFF_SURVEY_H
@@ -34,7 +34,7 @@ struct tsm_survey {
     struct tsm_survey_note notes[TSM_SURVEY_NOTES_MAX];
     uint32_t note_count;
     /* Failed waits: type << 32 | result -> sequence number + 1 of the first. */
-    struct sbt_map failures;
+    struct tsm_map failures;
 };
 
 /* Reads the trace once; memory grows with kinds of failures only. */

@@ -94,7 +94,7 @@ static int others(struct pair *p)
 
     tell(a, sizeof(a), &p->steps[0]);
     tell(b, sizeof(b), &p->steps[1]);
-    /* Of a longer chain the path names what the other one has more. */
+    /* The path of a longer chain names the element that the other chain lacks. */
     if (p->steps[0].kind == SBT_STEP_CLOSE)
         p->steps[0] = p->steps[1];
     return tsm_field_diff_texts(p->out, path_of(p), a, b);

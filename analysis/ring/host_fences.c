@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ring/host_fences.h"
 
+#include "base/array.h"
 #include "tracesmith/error.h"
 
 #include <errno.h>
@@ -131,21 +132,14 @@ static void keep_newest(struct tsm_host_fences *fences)
 const struct tsm_host_fence *tsm_host_fences_of(const struct tsm_host_fences *fences,
                                                 const struct tsm_ring_job *job)
 {
-    size_t low = 0, high = fence_count(fences);
+    size_t count = fence_count(fences), i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (at(fences, middle)->fence == job->seqno)
-            return at(fences, middle);
-        if (at(fences, middle)->fence < job->seqno)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    TSM_BISECT(i, count, at(fences, i)->fence >= job->seqno);
+    return i < count && at(fences, i)->fence == job->seqno ? at(fences, i) : NULL;
 }
 
-/* What a command says of the two clocks, in ns since the first one's submit and taking. */
+/* Bounds that one command sets on the difference of the two clocks, in ns since the first command's
+ * submit and taking. */
 struct bound {
     double submit, taken, done, end;
 };

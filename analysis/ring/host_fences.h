@@ -36,7 +36,7 @@ int tsm_host_fences_read(struct tsm_host_fences *fences, const char *path);
 int tsm_host_fences_align(struct tsm_host_fences *fences, const struct tsm_ring_jobs *jobs);
 void tsm_host_fences_finish(struct tsm_host_fences *fences);
 
-/* Of the job; NULL: none. */
+/* Returns the host's fence of the job; NULL if it has none. */
 const struct tsm_host_fence *tsm_host_fences_of(const struct tsm_host_fences *fences,
                                                 const struct tsm_ring_job *job);
 

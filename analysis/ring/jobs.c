@@ -2,8 +2,8 @@
 #include "analysis/ring/jobs.h"
 
 #include "base/bytes.h"
+#include "base/map.h"
 #include "format/kernel_events.h"
-#include "format/map.h"
 #include "kernel/include/grtrace.h"
 #include "tracesmith/error.h"
 
@@ -156,16 +156,16 @@ static bool is_same(const struct tsm_ring_job *job, const struct tsm_ring_record
 
 #define PROBE_MAX 8u /* keys tried for a job; then the newest takes the last one's place */
 
-/* Where the job that the record speaks of has its place + 1, or may have it. NULL: out of memory.
- */
-static uint64_t *find_place(struct tsm_ring_jobs *jobs, struct sbt_map *places,
+/* Returns the slot that holds the index + 1 of the job of record `r`; the slot is created when
+ * absent. NULL: out of memory. */
+static uint64_t *find_place(struct tsm_ring_jobs *jobs, struct tsm_map *places,
                             const struct tsm_ring_record *r)
 {
     uint64_t key = job_key(r), *place;
     bool added;
 
     for (unsigned i = 0;; i++) {
-        place = sbt_map_insert(places, key + i, &added);
+        place = tsm_map_insert(places, key + i, &added);
         if (!place || *place == 0 || i == PROBE_MAX || is_same(job_at(jobs, *place - 1), r))
             return place;
     }
@@ -173,7 +173,7 @@ static uint64_t *find_place(struct tsm_ring_jobs *jobs, struct sbt_map *places,
 
 /* The job that the record speaks of, made if need be. Numbers that drivers use again are another
  * job once the one before is complete. NULL: out of memory. */
-static struct tsm_ring_job *find_job(struct tsm_ring_jobs *jobs, struct sbt_map *places,
+static struct tsm_ring_job *find_job(struct tsm_ring_jobs *jobs, struct tsm_map *places,
                                      const struct tsm_ring_record *r)
 {
     struct tsm_ring_job made = {.ctx = r->ctx, .seqno = r->seqno, .session = r->session};
@@ -279,11 +279,11 @@ static void end_wait(struct tsm_ring_job *job, const struct tsm_ring_record *exi
 }
 
 /* SYNC_WAIT_ENTER of a thread until its EXIT: at most one at a time. `job` may be NULL. */
-static void note_wait(struct sbt_map *waits, struct tsm_ring_job *job,
+static void note_wait(struct tsm_map *waits, struct tsm_ring_job *job,
                       const struct tsm_ring_record *r)
 {
     bool added;
-    uint64_t *since = sbt_map_insert(waits, r->tid, &added);
+    uint64_t *since = tsm_map_insert(waits, r->tid, &added);
 
     if (!since)
         return;
@@ -299,8 +299,8 @@ static bool is_of_job(const struct tsm_ring_record *r)
 }
 
 struct building {
-    struct sbt_map places; /* of jobs, + 1 */
-    struct sbt_map waits;  /* thread -> since when */
+    struct tsm_map places; /* of jobs, + 1 */
+    struct tsm_map waits;  /* thread -> since when */
     struct running running;
 };
 
@@ -313,7 +313,7 @@ static int build_from(struct tsm_ring_jobs *jobs, struct building *b,
     if (r->type == GRTRACE_METADATA)
         add_ring(jobs, r);
     if (r->type == GRTRACE_SYNC_WAIT_ENTER || r->type == GRTRACE_SYNC_WAIT_EXIT) {
-        place = sbt_map_find(&b->places, job_key(r));
+        place = tsm_map_find(&b->places, job_key(r));
         note_wait(&b->waits, place && *place ? job_at(jobs, *place - 1) : NULL, r);
     }
     if (!is_of_job(r))
@@ -340,8 +340,8 @@ int tsm_ring_jobs_build(struct tsm_ring_jobs *jobs)
     count_lost(jobs);
     for (size_t i = 0; i < record_count(jobs) && !error; i++)
         error = build_from(jobs, &building, record_at(jobs, i));
-    sbt_map_finish(&building.places);
-    sbt_map_finish(&building.waits);
+    tsm_map_finish(&building.places);
+    tsm_map_finish(&building.waits);
     return error;
 }
 

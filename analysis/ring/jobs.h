@@ -75,7 +75,7 @@ const struct tsm_ring_job *tsm_ring_jobs_at(const struct tsm_ring_jobs *jobs, si
 /* NULL when no record describes it. */
 const struct tsm_ring *tsm_ring_find(const struct tsm_ring_jobs *jobs, uint32_t id);
 
-/* What a job's times say. */
+/* Spans between a job's times. */
 enum tsm_job_span {
     TSM_SPAN_SUBMIT_HOST, /* made to submitted */
     TSM_SPAN_QUEUE,       /* submitted to taken */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ring/join.h"
 
+#include "base/array.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
+
+/* Jobs that a process submitted during one call: with more, time does not tell which one is the
+ * call's. */
+#define STEPS_MAX 4096u
 
 struct entry {
     const struct tsm_ring_job *job;
@@ -31,6 +36,8 @@ static int by_time(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
 
+    if (x->job->pid != y->job->pid)
+        return x->job->pid < y->job->pid ? -1 : 1;
     if (x->job->submit_ns != y->job->submit_ns)
         return x->job->submit_ns < y->job->submit_ns ? -1 : 1;
     return x->place < y->place ? -1 : x->place > y->place;
@@ -58,30 +65,24 @@ static bool may_be(const struct tsm_ring_job *job, const struct tsm_ring_submit 
 static size_t lower_number(const struct entry *entries, size_t count,
                            const struct tsm_ring_submit *submit)
 {
-    size_t low = 0, high = count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_numbers(entries[middle].job, submit->pid, submit->ctx, submit->seqno) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    TSM_BISECT(at, count,
+               compare_numbers(entries[at].job, submit->pid, submit->ctx, submit->seqno) >= 0);
+    return at;
 }
 
-static size_t lower_time(const struct entry *entries, size_t count, uint64_t ns)
+/* First entry of the process that is not before the call. */
+static size_t lower_time(const struct entry *entries, size_t count,
+                         const struct tsm_ring_submit *submit)
 {
-    size_t low = 0, high = count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (entries[middle].job->submit_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    TSM_BISECT(at, count,
+               entries[at].job->pid > submit->pid ||
+                   (entries[at].job->pid == submit->pid &&
+                    entries[at].job->submit_ns >= submit->begin_ns));
+    return at;
 }
 
 static size_t join_by_number(const struct entry *entries, size_t count, const bool *taken,
@@ -103,11 +104,13 @@ static size_t join_by_time(const struct entry *entries, size_t count, const bool
 {
     size_t found = TSM_RING_JOIN_NONE;
 
-    for (size_t i = lower_time(entries, count, submit->begin_ns); i < count; i++) {
+    for (size_t i = lower_time(entries, count, submit), steps = 0; i < count; i++, steps++) {
         const struct entry *e = &entries[i];
 
-        if (e->job->submit_ns > submit->end_ns)
+        if (e->job->pid != submit->pid || e->job->submit_ns > submit->end_ns)
             break;
+        if (steps == STEPS_MAX)
+            return TSM_RING_JOIN_NONE;
         if (taken[e->place] || !may_be(e->job, submit))
             continue;
         if (found != TSM_RING_JOIN_NONE)

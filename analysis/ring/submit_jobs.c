@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ring/submit_jobs.h"
 
+#include "api/traits.h"
+#include "base/array.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -49,9 +51,9 @@ static uint64_t fence_of(struct sbt_reader *reader, const struct sbt_record *rec
     return number;
 }
 
-static bool is_drm(const struct sbt_record *record)
+static bool is_of_kernel(const struct sbt_record *record)
 {
-    return SBT_TYPE_API(record->type) == SBT_API_DRM;
+    return tsm_api_traits(record->type) & TSM_API_KERNEL;
 }
 
 void tsm_submit_ask(struct tsm_ring_submit *ask, struct sbt_reader *reader,
@@ -63,7 +65,7 @@ void tsm_submit_ask(struct tsm_ring_submit *ask, struct sbt_reader *reader,
     ask->pid = pid ? (uint32_t)strtoul(pid, NULL, 10) : 0;
     ask->begin_ns = sbt_reader_session(reader)->start_monotonic_ns + record->time_ns;
     ask->end_ns = ask->begin_ns + record->duration_ns;
-    if (is_drm(record)) {
+    if (is_of_kernel(record)) {
         ask->tid = record->thread;
         ask->seqno = fence_of(reader, record, schema);
     }
@@ -81,7 +83,7 @@ static int collect(struct tsm_submit_jobs *submits, struct tsm_buffer *asked,
         const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
         struct tsm_submit_job submit = {.seq = record->seq};
         struct tsm_ring_submit ask;
-        if (!is_drm(record) || !schema || schema->kind != SBT_KIND_COMMAND ||
+        if (!is_of_kernel(record) || !schema || schema->kind != SBT_KIND_COMMAND ||
             record->flags & SBT_RECORD_FAILED)
             continue;
         tsm_submit_ask(&ask, reader, record, schema);
@@ -123,16 +125,8 @@ out:
 
 const struct tsm_submit_job *tsm_submit_jobs_of(const struct tsm_submit_jobs *submits, uint64_t seq)
 {
-    size_t low = 0, high = tsm_submit_jobs_count(submits);
+    size_t count = tsm_submit_jobs_count(submits), i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (at(submits, middle)->seq == seq)
-            return at(submits, middle);
-        if (at(submits, middle)->seq < seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    TSM_BISECT(i, count, at(submits, i)->seq >= seq);
+    return i < count && at(submits, i)->seq == seq ? at(submits, i) : NULL;
 }

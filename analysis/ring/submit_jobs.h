@@ -21,9 +21,9 @@ struct tsm_submit_jobs {
     size_t joined_count;
 };
 
-/* What the command `record` tells of the ring job that it becomes, for tsm_ring_join(): an ioctl, its
- * thread and the number that it returned; a call of another API, when. Its driver may submit from
- * threads of its own. */
+/* Fills in what the command `record` says of its ring job, for tsm_ring_join(): for an ioctl its
+ * thread and the number that it returned; for a call of another API only its time, because its
+ * driver may submit from threads of its own. */
 void tsm_submit_ask(struct tsm_ring_submit *ask, struct sbt_reader *reader,
                     const struct sbt_record *record, const struct sbt_schema *schema);
 
@@ -34,7 +34,7 @@ int tsm_submit_jobs_find(struct tsm_submit_jobs *submits, struct sbt_reader *rea
 void tsm_submit_jobs_finish(struct tsm_submit_jobs *submits);
 
 size_t tsm_submit_jobs_count(const struct tsm_submit_jobs *submits);
-/* Of the record `seq`; NULL: it is no submit. */
+/* Returns the job of record `seq`; NULL if the record is no submit. */
 const struct tsm_submit_job *tsm_submit_jobs_of(const struct tsm_submit_jobs *submits,
                                                 uint64_t seq);
 

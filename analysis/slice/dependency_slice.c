@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "analysis/stream_facts.h"
+#include "api/traits.h"
 #include "base/bytes.h"
 
 struct need_stream {
@@ -33,11 +34,11 @@ struct search {
     uint64_t all_until;      /* of every stream */
     uint64_t joined_until;   /* of those that join a default stream */
     uint64_t defaults_until; /* of default streams */
-    uint64_t verified_until; /* behind the last result that is compared */
-    struct sbt_map wanted;  /* events whose next signal (going backwards) is needed: id -> 0 or 1 */
-    struct sbt_map signals; /* that needed commands wait for */
+    uint64_t verified_until; /* after the last result that is compared */
+    struct tsm_map wanted;  /* events whose next signal (going backwards) is needed: id -> 0 or 1 */
+    struct tsm_map signals; /* that needed commands wait for */
     bool has_new_signal;
-    struct sbt_map threads; /* that have a needed record later */
+    struct tsm_map threads; /* that have a needed record later */
     uint64_t joined_before; /* the latest begin of such a thread */
 };
 
@@ -74,20 +75,14 @@ static bool in_filter(const struct search *s, const struct sbt_record *record, u
 
 /* ---- what is needed ----------------------------------------------------------------------- */
 
-static int set(struct sbt_map *map, uint64_t key)
+static int set(struct tsm_map *map, uint64_t key)
 {
-    bool added;
-    uint64_t *value = sbt_map_insert(map, key, &added);
-
-    if (!value)
-        return tsm_fail(TSM_E_MEMORY, "no memory for dependencies");
-    *value = 1;
-    return 0;
+    return tsm_map_set(map, key, 1) ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for dependencies");
 }
 
 static bool take_wanted(struct search *s, uint64_t id)
 {
-    uint64_t *wanted = sbt_map_find(&s->wanted, id);
+    uint64_t *wanted = tsm_map_find(&s->wanted, id);
 
     if (!wanted || !*wanted)
         return false;
@@ -97,7 +92,7 @@ static bool take_wanted(struct search *s, uint64_t id)
 
 static int want_signal(struct search *s, uint64_t id)
 {
-    if (!id || sbt_map_find(&s->signals, id))
+    if (!id || tsm_map_find(&s->signals, id))
         return 0;
     s->has_new_signal = true;
     return set(&s->signals, id);
@@ -105,10 +100,11 @@ static int want_signal(struct search *s, uint64_t id)
 
 static bool is_signal(const struct sbt_field *field)
 {
-    return field->type == SBT_FIELD_HANDLE && !strcmp(field->detail, "signal");
+    return field->type == SBT_FIELD_HANDLE &&
+           (tsm_object_traits(field->detail) & TSM_OBJECT_SIGNAL);
 }
 
-/* Those of copies are a list of ids. */
+/* Wants each object of the list of ids that a copy has. */
 static int want_listed(struct search *s, const struct sbt_record *record, uint32_t slot)
 {
     const uint8_t *bytes;
@@ -122,7 +118,7 @@ static int want_listed(struct search *s, const struct sbt_record *record, uint32
     return error;
 }
 
-/* What the command waits for by itself: all its signals but the one that it completes. */
+/* Wants the signals that the command waits for: all its signals but the one that it completes. */
 static int want_signals(struct search *s, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
@@ -146,7 +142,7 @@ static bool completes_wanted(const struct search *s, const struct sbt_record *re
 
     return object >= 0 && (uint32_t)object < record->slot_count &&
            is_signal(&schema->fields[object]) &&
-           sbt_map_find((struct sbt_map *)&s->signals, record->slots[object]);
+           tsm_map_find((struct tsm_map *)&s->signals, record->slots[object]);
 }
 
 /* A command that is needed: what else is, then. */
@@ -173,7 +169,7 @@ static int need_command(struct search *s, const struct sbt_record *record,
 /* The host waited for `stream` (SBT_STREAM_NONE: for all) in this record. */
 static bool sync_matters(const struct search *s, const struct sbt_record *record, uint32_t stream)
 {
-    if (record->seq < s->joined_before || sbt_map_find(&s->threads, record->thread))
+    if (record->seq < s->joined_before || tsm_map_find(&s->threads, record->thread))
         return true;
     if (stream != SBT_STREAM_NONE)
         return s->group_needed[tsm_stream_facts_group(&s->facts, stream)];
@@ -215,7 +211,7 @@ static int visit_sync(struct search *s, const struct sbt_record *record,
         return 0;
     }
     /* The object may also be a context, and stand for the whole device. */
-    if (id && !strcmp(schema->fields[object].detail, "event"))
+    if (id && (tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_EVENT))
         return set(&s->wanted, id);
     raise(&s->all_until, record->seq);
     return 0;
@@ -282,8 +278,8 @@ static void forget(struct search *s)
     memset(s->group_needed, 0, (s->facts.count + 1) * sizeof(*s->group_needed));
     s->all_until = s->joined_until = s->defaults_until = s->joined_before = 0;
     s->verified_until = 0;
-    sbt_map_finish(&s->wanted);
-    sbt_map_finish(&s->threads);
+    tsm_map_finish(&s->wanted);
+    tsm_map_finish(&s->threads);
     s->has_new_signal = false;
 }
 
@@ -306,7 +302,7 @@ static int search(struct search *s, struct sbt_reader *reader)
 
 /* Returns where nothing more is wanted. A range alone wants the state at its end, for a checkpoint.
  * Some streams, or a time, want no more than their commands and results: what the host freed or
- * wrote later it did behind waits for commands that may be left out. */
+ * wrote later it did after waits for commands that may be left out. */
 static uint64_t end_of(const struct search *s)
 {
     const struct sbt_filter *f = s->filter;
@@ -319,7 +315,8 @@ static uint64_t end_of(const struct search *s)
     return end;
 }
 
-int tsm_need_find(struct tsm_need *out, struct sbt_reader *reader, const struct sbt_filter *filter)
+int tsm_dependency_slice_find(struct tsm_dependency_slice *out, struct sbt_reader *reader,
+                              const struct sbt_filter *filter)
 {
     struct search s = {.filter = filter};
     uint64_t *until = NULL;
@@ -330,17 +327,17 @@ int tsm_need_find(struct tsm_need *out, struct sbt_reader *reader, const struct 
     for (uint32_t i = 0; i < s.facts.count && !error; i++)
         until[i] = until_of(&s, i);
     if (!error)
-        *out = (struct tsm_need){until, s.facts.count, end_of(&s)};
+        *out = (struct tsm_dependency_slice){until, s.facts.count, end_of(&s)};
     tsm_stream_facts_finish(&s.facts);
-    sbt_map_finish(&s.wanted);
-    sbt_map_finish(&s.signals);
-    sbt_map_finish(&s.threads);
+    tsm_map_finish(&s.wanted);
+    tsm_map_finish(&s.signals);
+    tsm_map_finish(&s.threads);
     free(s.streams);
     free(s.group_needed);
     return error;
 }
 
-void tsm_need_finish(struct tsm_need *need)
+void tsm_dependency_slice_finish(struct tsm_dependency_slice *need)
 {
     free(need->until_seq);
     memset(need, 0, sizeof(*need));

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "analysis/handles.h"
+#include "api/traits.h"
+#include "base/array.h"
 #include "base/hash.h"
 
 #define NOWHERE SIZE_MAX
@@ -22,12 +24,12 @@ struct submit {
 struct search {
     struct sbt_reader *reader;
     const struct sbt_filter *filter;
-    struct sbt_map nodes; /* hash of an object -> its node, + 1 */
+    struct tsm_map nodes; /* hash of an object -> its node, + 1 */
     size_t *parents;      /* of nodes; a root is its own */
     size_t node_count, node_capacity;
     struct submit *submits;
     size_t submit_count, submit_capacity;
-    struct sbt_map wanted; /* hashes of memory that is */
+    struct tsm_map wanted; /* hashes of memory that is */
     size_t joined;         /* node of the record's first object */
     bool all;              /* is connected */
 };
@@ -56,7 +58,7 @@ static uint64_t hash_of(const char *type, uint64_t id)
 static int find_node(struct search *s, uint64_t hash, size_t *out)
 {
     bool added;
-    uint64_t *place = sbt_map_insert(&s->nodes, hash, &added);
+    uint64_t *place = tsm_map_insert(&s->nodes, hash, &added);
 
     if (!place)
         return no_memory();
@@ -64,14 +66,8 @@ static int find_node(struct search *s, uint64_t hash, size_t *out)
         *out = *place - 1;
         return 0;
     }
-    if (s->node_count == s->node_capacity) {
-        size_t more = s->node_capacity ? s->node_capacity * 2 : 1024;
-        size_t *list = realloc(s->parents, more * sizeof(*list));
-        if (!list)
-            return no_memory();
-        s->parents = list;
-        s->node_capacity = more;
-    }
+    if (!TSM_ARRAY_RESERVE(s->parents, s->node_capacity, s->node_count + 1))
+        return no_memory();
     *out = s->node_count++;
     s->parents[*out] = *out;
     *place = *out + 1;
@@ -80,29 +76,13 @@ static int find_node(struct search *s, uint64_t hash, size_t *out)
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* What holds bytes, leads to some, or passes on a result. Layouts, pipelines, pools and the like
- * are everybody's, and hold nothing. */
-static bool is_carrier(const char *type)
-{
-    static const char *const types[] = {"VkCommandBuffer", "VkDescriptorSet",  "VkBuffer",
-                                        "VkImage",         "VkDeviceMemory",   "VkBufferView",
-                                        "VkImageView",     "VkFramebuffer",    "VkEvent",
-                                        "VkQueryPool",     "VkVideoSessionKHR"};
-
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (strcmp(type, types[i]) == 0)
-            return true;
-    return strncmp(type, "VkAccelerationStructure", 23) == 0 ||
-           strncmp(type, "VkMicromap", 10) == 0;
-}
-
 static int join(void *user, const struct tsm_handle_name *name)
 {
     struct search *s = user;
     size_t node = 0;
     int error;
 
-    if (!is_carrier(name->type))
+    if (!(tsm_object_traits(name->type) & TSM_OBJECT_CARRIER))
         return 0;
     error = find_node(s, hash_of(name->type, name->id), &node);
     if (error)
@@ -111,25 +91,6 @@ static int join(void *user, const struct tsm_handle_name *name)
         s->parents[root_of(s, node)] = root_of(s, s->joined);
     s->joined = node;
     return 0;
-}
-
-static bool begins(const char *name, const char *with)
-{
-    return strncmp(name, with, strlen(with)) == 0;
-}
-
-/* They name objects that have nothing to do with each other. */
-static bool is_list(const char *call)
-{
-    return begins(call, "vkAllocate") || begins(call, "vkFree") || begins(call, "vkDestroy") ||
-           begins(call, "vkGet") || begins(call, "vkFlush") || begins(call, "vkInvalidate");
-}
-
-/* What is reached without a name from then on. */
-static bool hides(const char *call)
-{
-    return begins(call, "vkGetBufferDeviceAddress") || begins(call, "vkGetMemoryFd") ||
-           begins(call, "vkGetMemoryHostPointer") || begins(call, "vkGetDescriptorEXT");
 }
 
 static bool in_streams(const struct search *s, uint64_t stream)
@@ -144,17 +105,10 @@ static int add_submit(struct search *s, const struct sbt_record *record)
 {
     if (s->joined == NOWHERE)
         return 0;
-    if (s->submit_count == s->submit_capacity) {
-        size_t more = s->submit_capacity ? s->submit_capacity * 2 : 256;
-        struct submit *list = realloc(s->submits, more * sizeof(*list));
-        if (!list)
-            return no_memory();
-        s->submits = list;
-        s->submit_capacity = more;
-    }
-    s->submits[s->submit_count++] =
-        (struct submit){record->seq, s->joined, in_streams(s, record->stream)};
-    return 0;
+    return TSM_ARRAY_PUSH(s->submits, s->submit_count, s->submit_capacity,
+                          (struct submit){record->seq, s->joined, in_streams(s, record->stream)})
+               ? 0
+               : no_memory();
 }
 
 /* docs/FORMAT.md 10: bit 63, the id of the memory from bit 40 on; with bit 62, of an image. */
@@ -162,31 +116,31 @@ static int want_memory(struct search *s, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_CHECKSUM);
     uint64_t place = sbt_record_role(schema, record, SBT_ROLE_SRC, 0);
-    const char *type = place >> 62 & 1 ? "VkImage" : "VkDeviceMemory";
+    const char *type = tsm_object_type_with(place >> 62 & 1 ? TSM_OBJECT_IMAGE : TSM_OBJECT_MEMORY);
     bool added;
 
     if (!in_streams(s, sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE)))
         return 0;
-    return sbt_map_insert(&s->wanted, hash_of(type, place << 2 >> 42), &added)
-               ? 0
-               : no_memory();
+    return tsm_map_insert(&s->wanted, hash_of(type, place << 2 >> 42), &added) ? 0 : no_memory();
 }
 
 static int visit(struct search *s, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = sbt_reader_schema(s->reader, record->type);
+    uint32_t traits;
     int error;
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM))
         return want_memory(s, record);
-    if (SBT_TYPE_API(record->type) != SBT_API_VULKAN || !schema)
+    if (!(tsm_api_traits(record->type) & TSM_API_SHOWS_SUBMITS) || !schema)
         return 0;
-    s->all |= hides(schema->name);
-    if ((record->flags & SBT_RECORD_FAILED) || is_list(schema->name))
+    traits = tsm_call_traits(schema).traits;
+    s->all |= (traits & TSM_TRAIT_EXPOSES) != 0;
+    if ((record->flags & SBT_RECORD_FAILED) || (traits & TSM_TRAIT_UNRELATED))
         return 0;
     s->joined = NOWHERE;
     error = tsm_handles_each(s->reader, record, schema, join, s);
-    return error || !begins(schema->name, "vkQueueSubmit") ? error : add_submit(s, record);
+    return error || !(traits & TSM_TRAIT_SUBMITS) ? error : add_submit(s, record);
 }
 
 /* ---- the pass ----------------------------------------------------------------------------- */
@@ -213,21 +167,21 @@ static int note_apart(struct search *s, struct tsm_reachability *out)
     int error = wanted ? 0 : no_memory();
 
     for (size_t i = 0; i < s->nodes.capacity && !error; i++)
-        if (s->nodes.slots[i].used && sbt_map_find(&s->wanted, s->nodes.slots[i].key))
+        if (s->nodes.slots[i].used && tsm_map_find(&s->wanted, s->nodes.slots[i].key))
             wanted[root_of(s, s->nodes.slots[i].value - 1)] = true;
     for (size_t i = 0; i < s->submit_count && !error; i++)
         if (s->submits[i].is_wanted)
             wanted[root_of(s, s->submits[i].node)] = true;
     for (size_t i = 0; i < s->submit_count && !error; i++)
         if (!wanted[root_of(s, s->submits[i].node)] &&
-            !sbt_map_insert(&out->apart, s->submits[i].seq + 1, &added))
+            !tsm_map_insert(&out->apart, s->submits[i].seq + 1, &added))
             error = no_memory();
     free(wanted);
     return error;
 }
 
 int tsm_reachability_find(struct tsm_reachability *out, struct sbt_reader *reader,
-                       const struct sbt_filter *filter)
+                          const struct sbt_filter *filter)
 {
     struct search s = {.reader = reader, .filter = filter};
     int error = read_all(&s);
@@ -237,8 +191,8 @@ int tsm_reachability_find(struct tsm_reachability *out, struct sbt_reader *reade
         error = note_apart(&s, out);
     if (error)
         tsm_reachability_finish(out);
-    sbt_map_finish(&s.nodes);
-    sbt_map_finish(&s.wanted);
+    tsm_map_finish(&s.nodes);
+    tsm_map_finish(&s.wanted);
     free(s.parents);
     free(s.submits);
     return error;
@@ -246,11 +200,11 @@ int tsm_reachability_find(struct tsm_reachability *out, struct sbt_reader *reade
 
 bool tsm_reachability_is_apart(const struct tsm_reachability *connected, uint64_t seq)
 {
-    return sbt_map_find(&connected->apart, seq + 1) != NULL;
+    return tsm_map_find(&connected->apart, seq + 1) != NULL;
 }
 
 void tsm_reachability_finish(struct tsm_reachability *connected)
 {
-    sbt_map_finish(&connected->apart);
+    tsm_map_finish(&connected->apart);
     *connected = (struct tsm_reachability){0};
 }

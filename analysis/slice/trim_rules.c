@@ -1,56 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/slice/trim_rules.h"
 
-#include <string.h>
+#include "api/traits.h"
 
+/* The first one that a call has counts. */
 static const struct {
-    const char *name; /* may end with "*" */
-    struct tsm_trim_rule rule;
+    uint32_t traits;
+    enum tsm_trim_how how;
 } rules[] = {
-    /* One does not go without the other. */
-    {"cuStreamBeginCapture*", {TSM_TRIM_KEEP_ALWAYS, NULL}},
-    {"cuStreamEndCapture*", {TSM_TRIM_KEEP_ALWAYS, NULL}},
-    /* What a checkpoint's STATE records say. */
-    {"hsa_signal_create", {TSM_TRIM_KEEP_CREATED, NULL}},
-    {"hsa_signal_destroy", {TSM_TRIM_KEEP_DESTROYED, NULL}},
-    {"hsa_signal_*", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkAcquireNextImage*", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkResetFences", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkSetEvent", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkResetEvent", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkResetQueryPool*", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkSignalSemaphore*", {TSM_TRIM_KEEP_NEVER, NULL}},
-    /* Replay does nothing with them. */
-    {"vkUnmapMemory*", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkFlushMappedMemoryRanges", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkInvalidateMappedMemoryRanges", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkQueueBeginDebugUtilsLabelEXT", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkQueueInsertDebugUtilsLabelEXT", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkQueueEndDebugUtilsLabelEXT", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkTrimCommandPool*", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkMapMemory*", {TSM_TRIM_KEEP_LAST, NULL}},
-    {"vkBeginCommandBuffer", {TSM_TRIM_KEEP_BEGIN, NULL}},
-    {"vkResetCommandBuffer", {TSM_TRIM_KEEP_RESET, NULL}},
-    {"vkUpdateDescriptorSets", {TSM_TRIM_KEEP_TARGET, "dstSet"}},
-    {"vkBindBufferMemory2*", {TSM_TRIM_KEEP_TARGET, "buffer"}},
-    {"vkBindImageMemory2*", {TSM_TRIM_KEEP_TARGET, "image"}},
-    {"vkQueueBindSparse", {TSM_TRIM_KEEP_ALWAYS, NULL}},
-    {"vkGetBufferDeviceAddress*", {TSM_TRIM_KEEP_ROOT, NULL}},
-    {"vkGetBufferOpaqueCaptureAddress*", {TSM_TRIM_KEEP_ROOT, NULL}},
-    {"vkGetDeviceMemoryOpaqueCaptureAddress*", {TSM_TRIM_KEEP_ROOT, NULL}},
-    {"vkGetAccelerationStructureDeviceAddress*", {TSM_TRIM_KEEP_ROOT, NULL}},
-    {"vkSetDebugUtilsObjectNameEXT", {TSM_TRIM_KEEP_NAME, NULL}},
-    {"vkSetDebugUtilsObjectTagEXT", {TSM_TRIM_KEEP_NEVER, NULL}},
-    {"vkDebugMarkerSetObject*", {TSM_TRIM_KEEP_NEVER, NULL}},
+    {TSM_TRAIT_GLOBAL, TSM_TRIM_KEEP_ALWAYS},
+    {TSM_TRAIT_TRANSIENT, TSM_TRIM_KEEP_NEVER},
+    {TSM_TRAIT_MAPS, TSM_TRIM_KEEP_LAST},
+    {TSM_TRAIT_BEGINS, TSM_TRIM_KEEP_BEGIN},
+    {TSM_TRAIT_RESETS, TSM_TRIM_KEEP_RESET},
+    {TSM_TRAIT_BINDS | TSM_TRAIT_WRITES, TSM_TRIM_KEEP_TARGET},
+    {TSM_TRAIT_ADDRESS, TSM_TRIM_KEEP_ROOT},
+    {TSM_TRAIT_NAMES, TSM_TRIM_KEEP_NAME},
 };
-
-static bool matches(const char *pattern, const char *name)
-{
-    size_t size = strlen(pattern);
-
-    return pattern[size - 1] == '*' ? strncmp(pattern, name, size - 1) == 0
-                                    : strcmp(pattern, name) == 0;
-}
 
 static enum tsm_trim_how core_how(uint32_t call)
 {
@@ -68,11 +34,13 @@ static enum tsm_trim_how core_how(uint32_t call)
 
 struct tsm_trim_rule tsm_trim_rule_of(const struct sbt_schema *schema)
 {
+    const struct tsm_call_traits call = tsm_call_traits(schema);
+
     if (SBT_TYPE_API(schema->type) == SBT_API_CORE)
         return (struct tsm_trim_rule){core_how(SBT_TYPE_CALL(schema->type)), NULL};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-        if (matches(rules[i].name, schema->name))
-            return rules[i].rule;
+        if (call.traits & rules[i].traits)
+            return (struct tsm_trim_rule){rules[i].how, *call.target ? call.target : NULL};
     switch (schema->kind) {
     case SBT_KIND_COMMAND:
     case SBT_KIND_SIGNAL:
@@ -96,25 +64,12 @@ struct tsm_trim_rule tsm_trim_rule_of(const struct sbt_schema *schema)
     }
 }
 
-static bool is_among(const char *type, const char *const *list)
-{
-    while (*list && strcmp(type, *list) != 0)
-        list++;
-    return *list;
-}
-
 bool tsm_trim_is_ground(const char *type)
 {
-    static const char *const ground[] = {
-        "VkInstance", "VkPhysicalDevice", "VkDevice", "VkQueue", "context", "device", "agent",
-        "pool",       "region",           NULL};
-
-    return is_among(type, ground);
+    return tsm_object_traits(type) & TSM_OBJECT_GROUND;
 }
 
 bool tsm_trim_may_drop(const char *type)
 {
-    static const char *const cuda[] = {"module", "library", "function", "kernel", "event", NULL};
-
-    return strncmp(type, "Vk", 2) == 0 || is_among(type, cuda);
+    return tsm_object_traits(type) & TSM_OBJECT_DROPPABLE;
 }

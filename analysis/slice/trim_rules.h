@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What analysis/slice/trim_slice.c has to know of calls beyond their kind.
+ * Facts about calls, beyond their kind, for analysis/slice/trim_slice.c.
  */
 #ifndef ANALYSIS_SLICE_TRIM_RULES_H
 #define ANALYSIS_SLICE_TRIM_RULES_H

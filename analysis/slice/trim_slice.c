@@ -12,6 +12,7 @@
 #include "analysis/diff/pairing.h"
 #include "analysis/handles.h"
 #include "analysis/slice/trim_rules.h"
+#include "api/traits.h"
 
 enum object_flag {
     NEEDED = 1,
@@ -27,7 +28,7 @@ struct pass {
     const struct sbt_record *record;
     struct tsm_trim_rule rule;
     struct tsm_extents extents; /* memory of all of the trace */
-    /* What a look at a record's objects has found. */
+    /* Result of going through a record's objects. */
     uint32_t object_field; /* whose objects it makes or ends */
     uint32_t named_count, dead_count, needed_count, target_count;
     uint64_t target, target_key; /* the last one's flags, and its place in `objects` */
@@ -57,7 +58,7 @@ static uint64_t *flags_of(struct tsm_trim_slice *keep, const char *type, uint64_
 {
     bool added;
 
-    return sbt_map_insert(&keep->objects, (uint64_t)type_number(keep, type) << 48 | id, &added);
+    return tsm_map_insert(&keep->objects, (uint64_t)type_number(keep, type) << 48 | id, &added);
 }
 
 static int need(struct pass *p, const struct tsm_handle_name *name, uint64_t flags)
@@ -77,7 +78,7 @@ static int need_named(void *user, const struct tsm_handle_name *name)
 
 /* ---- the part itself ---------------------------------------------------------------------- */
 
-/* A command buffer that the part begins anew is not needed with what was in it. */
+/* A command buffer that the part begins again is not needed with what was in it. */
 static int need_in_part(void *user, const struct tsm_handle_name *name)
 {
     struct pass *p = user;
@@ -97,7 +98,7 @@ static int visit_part(struct pass *p)
     bool added;
 
     if (p->record->stream != SBT_STREAM_NONE &&
-        !sbt_map_insert(&p->keep->streams, p->record->stream, &added))
+        !tsm_map_insert(&p->keep->streams, p->record->stream, &added))
         return no_memory();
     return tsm_handles_each(p->reader, p->record, p->schema, need_in_part, p);
 }
@@ -115,15 +116,15 @@ static int note_memory(struct pass *p, uint64_t address)
 {
     struct tsm_trim_slice *keep = p->keep;
     bool added;
-    uint64_t *made = sbt_map_insert(&keep->memory, address, &added);
+    uint64_t *made = tsm_map_insert(&keep->memory, address, &added);
 
     if (!made)
         return no_memory();
     if (p->schema->kind == SBT_KIND_CREATE) {
         *made = p->record->seq + 1;
     } else if (p->schema->kind == SBT_KIND_DESTROY && *made) {
-        if (!sbt_map_insert(&keep->dead, *made, &added) ||
-            !sbt_map_insert(&keep->dead, p->record->seq + 1, &added))
+        if (!tsm_map_insert(&keep->dead, *made, &added) ||
+            !tsm_map_insert(&keep->dead, p->record->seq + 1, &added))
             return no_memory();
         *made = 0;
     }
@@ -134,7 +135,7 @@ static int note_memory(struct pass *p, uint64_t address)
 static void unbury_address(struct pass *p, uint64_t address)
 {
     const struct tsm_extent *e = tsm_extents_find(&p->extents, address, p->record->seq);
-    uint64_t *made = e ? sbt_map_find(&p->keep->memory, e->address) : NULL;
+    uint64_t *made = e ? tsm_map_find(&p->keep->memory, e->address) : NULL;
 
     if (made && *made == e->made_seq + 1)
         *made = 0;
@@ -225,8 +226,8 @@ static int visit_made(struct pass *p)
     bool wanted = p->needed_count > 0 || p->target_count == 0;
 
     if (sbt_record_role(p->schema, p->record, SBT_ROLE_ADDRESS, 0))
-        wanted = !sbt_map_find(&p->keep->dead, p->record->seq + 1);
-    if (stream != SBT_STREAM_NONE && sbt_map_find(&p->keep->streams, stream))
+        wanted = !tsm_map_find(&p->keep->dead, p->record->seq + 1);
+    if (stream != SBT_STREAM_NONE && tsm_map_find(&p->keep->streams, stream))
         wanted = true;
     return wanted ? keep_with_all(p) : 0;
 }
@@ -244,7 +245,7 @@ static int visit_target(struct pass *p)
     if (p->rule.target && p->dead_count > 0 && p->dead_count == p->named_count)
         return 0; /* speaks of nothing that is still there */
     if (p->rule.how != TSM_TRIM_KEEP_TARGET)
-        *sbt_map_find(&p->keep->objects, p->target_key) |= CLOSED;
+        *tsm_map_find(&p->keep->objects, p->target_key) |= CLOSED;
     return p->rule.how == TSM_TRIM_KEEP_RESET ? 0 : keep_with_all(p);
 }
 
@@ -288,7 +289,7 @@ static int visit_end(struct pass *p)
         return 0;
     p->named_count = p->dead_count = p->needed_count = p->target_count = 0;
     if (sbt_record_role(p->schema, p->record, SBT_ROLE_ADDRESS, 0)) {
-        if (!sbt_map_find(&p->keep->dead, p->record->seq + 1))
+        if (!tsm_map_find(&p->keep->dead, p->record->seq + 1))
             keep_record(p);
         return 0;
     }
@@ -299,29 +300,6 @@ static int visit_end(struct pass *p)
 }
 
 /* ---- names of objects --------------------------------------------------------------------- */
-
-/* "VK_OBJECT_TYPE_COMMAND_BUFFER" is "VkCommandBuffer", "..._SURFACE_KHR" "VkSurfaceKHR". */
-static bool same_type(const char *value, const char *type)
-{
-    bool begins = true;
-
-    if (strncmp(value, "VK_OBJECT_TYPE_", 15) != 0 || strncmp(type, "Vk", 2) != 0)
-        return false;
-    value += 15;
-    for (type += 2; *value; value++) {
-        char c = *value;
-        if (c == '_') {
-            begins = true;
-            continue;
-        }
-        if (!begins && c >= 'A' && c <= 'Z' && *type != c)
-            c = (char)(c - 'A' + 'a');
-        if (*type++ != c)
-            return false;
-        begins = false;
-    }
-    return !*type;
-}
 
 static int visit_name(struct pass *p)
 {
@@ -343,7 +321,7 @@ static int visit_name(struct pass *p)
         }
     sbt_value_finish(&value);
     for (uint32_t i = 0; type && id && i < p->keep->type_count; i++)
-        if (same_type(type, p->keep->types[i]) &&
+        if (tsm_object_type_is(type, p->keep->types[i]) &&
             tsm_trim_slice_has_object(p->keep, p->keep->types[i], id))
             keep_record(p);
     return 0;
@@ -459,10 +437,10 @@ int tsm_trim_slice_find(struct tsm_trim_slice *out, struct sbt_reader *reader, u
 void tsm_trim_slice_finish(struct tsm_trim_slice *keep)
 {
     free(keep->records);
-    sbt_map_finish(&keep->objects);
-    sbt_map_finish(&keep->streams);
-    sbt_map_finish(&keep->memory);
-    sbt_map_finish(&keep->dead);
+    tsm_map_finish(&keep->objects);
+    tsm_map_finish(&keep->streams);
+    tsm_map_finish(&keep->memory);
+    tsm_map_finish(&keep->dead);
     memset(keep, 0, sizeof(*keep));
 }
 
@@ -477,7 +455,7 @@ bool tsm_trim_slice_has_object(const struct tsm_trim_slice *keep, const char *ty
         const uint64_t *flags;
         if (strcmp(keep->types[i], type) != 0)
             continue;
-        flags = sbt_map_find(&keep->objects, (uint64_t)(i + 1) << 48 | id);
+        flags = tsm_map_find(&keep->objects, (uint64_t)(i + 1) << 48 | id);
         return flags && (*flags & NEEDED);
     }
     return false;

@@ -7,7 +7,7 @@
 #ifndef ANALYSIS_SLICE_TRIM_SLICE_H
 #define ANALYSIS_SLICE_TRIM_SLICE_H
 
-#include "format/map.h"
+#include "base/map.h"
 #include "tracesmith/reader.h"
 
 #define TSM_TRIM_SLICE_TYPE_MAX 128u
@@ -15,10 +15,10 @@
 struct tsm_trim_slice {
     uint64_t seq_first;
     uint8_t *records;       /* a bit for each before seq_first */
-    struct sbt_map objects; /* type << 48 | id -> what is known */
-    struct sbt_map streams; /* that the part sends to */
-    struct sbt_map memory;  /* address -> seq + 1 of what made it and has not freed it */
-    struct sbt_map dead;    /* seq of memory made and freed before */
+    struct tsm_map objects; /* type << 48 | id -> what is known */
+    struct tsm_map streams; /* that the part sends to */
+    struct tsm_map memory;  /* address -> seq + 1 of what made it and has not freed it */
+    struct tsm_map dead;    /* seq of memory made and freed before */
     const char *types[TSM_TRIM_SLICE_TYPE_MAX];
     uint32_t type_count;
     uint64_t kept_count; /* records before seq_first */

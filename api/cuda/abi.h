@@ -147,7 +147,7 @@ typedef struct CUlibraryHostUniversalFunctionAndDataTable_st {
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE    ((void *)2) /* value: size_t *, without tail padding */
 
-/* As block size: the one that the kernel was compiled for. */
+/* Block size that stands for the one that the kernel was compiled for. */
 #define CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM 1
 #define CU_PARAM_TR_DEFAULT                 -1 /* texture unit of cuParamSetTexRef */
 

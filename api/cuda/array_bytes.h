@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a CUDA array holds, as bytes: rows one after the other without gaps, then slices, layers or
+ * Content of a CUDA array, as bytes: rows one after the other without gaps, then slices, layers or
  * faces. Arrays have no address; records and reports that speak of memory by address (checksums,
  * observations) use a place above all addresses, made of the array's id in the trace.
  *

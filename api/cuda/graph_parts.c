@@ -76,7 +76,7 @@ bool cuda_copy_is_host(const struct cuda_real *driver, CUmemorytype type, CUdevi
 
     if (type != CU_MEMORYTYPE_UNIFIED)
         return type == CU_MEMORYTYPE_HOST;
-    /* What the driver does not know is the program's. */
+    /* Memory that the driver does not know is the program's. */
     return driver->cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
                CUDA_SUCCESS ||
            found == CU_MEMORYTYPE_HOST;
@@ -122,7 +122,8 @@ static bool ask_of_writes(struct cuda_graph_parts *parts, struct cuda_graph_part
     return true;
 }
 
-/* False: the driver does not say. *has: the node is a part. */
+/* Asks the driver about a node. Returns false if the driver does not say. *has: the node is a
+ * part. */
 static bool ask(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
                 const struct cuda_real *driver, CUgraphNode node, bool *has)
 {
@@ -303,7 +304,7 @@ static bool drop(struct cuda_graph_parts *parts, CUgraphNode node)
 }
 
 /* A program may set the parameters of thousands of nodes in their order before each launch: it is
- * looked for behind the last one that was found. Returns parts->count when there is none. */
+ * looked for after the last one that was found. Returns parts->count when there is none. */
 static size_t find(struct cuda_graph_parts *parts, CUgraphNode node)
 {
     for (size_t i = 0; i < parts->count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an executable graph has to do with the program when it is launched: copies from and to its
- * memory, functions of its, events, values in memory. Everything else of a graph concerns the GPU
- * alone, but for memory that both reach.
+ * Parts of an executable graph that concern the program at a launch: copies from and to its memory,
+ * its functions, events, values in memory. Everything else of a graph concerns the GPU alone, but
+ * for memory that both reach.
  *
  * It is found by asking the driver about the graph's nodes, at the moment when the executable graph
  * is made of it or updated by it: so it does not matter how the nodes came there (by hand, captured
@@ -56,7 +56,7 @@ typedef const CUgraph *cuda_graph_find_bodies(CUgraphNode node, size_t *count);
 struct cuda_graph_parts {
     struct cuda_graph_part *list;
     size_t count, capacity;
-    size_t next;       /* the part behind the one that was changed last */
+    size_t next;       /* the part after the one that was changed last */
     CUgraphNode *tops; /* the nodes of the graph that it was made of */
     size_t top_count;
     bool is_partial; /* something could not be asked, or there was no memory */

@@ -38,8 +38,17 @@ bool cuda_image_is_whole(const void *data, uint64_t size);
 #define CUDA_PARAM_COUNT_MAX  4096u
 #define CUDA_PARAM_OFFSET_MAX 32764u
 
+/* Types that PTX gives its parameters; a cubin gives none. */
+enum cuda_param_type {
+    CUDA_PARAM_BITS = 0, /* unknown, an address, or an array */
+    CUDA_PARAM_UNSIGNED,
+    CUDA_PARAM_SIGNED,
+    CUDA_PARAM_FLOAT,
+};
+
 struct cuda_param {
     uint16_t offset, size; /* bytes, in the argument block */
+    uint16_t type;         /* enum cuda_param_type */
 };
 
 /* One function and its parameters, in order. */

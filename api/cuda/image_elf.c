@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define INFO_PREFIX  ".nv.info."
-#define FORMAT_SIZED 4u /* the attribute's u16 is the size of the data behind it */
+#define FORMAT_SIZED 4u /* the attribute's u16 is the size of the data after it */
 #define KPARAM_INFO  0x17u
 
 struct section {
@@ -121,7 +121,7 @@ static void add_param(const uint8_t *info, struct cuda_signature *signature,
     if (ordinal >= CUDA_PARAM_COUNT_MAX)
         return;
     while (signature->count <= ordinal)
-        params[signature->count++] = (struct cuda_param){0, 0};
+        params[signature->count++] = (struct cuda_param){0, 0, CUDA_PARAM_BITS};
     params[ordinal].offset = tsm_get_u16(info + 6);
     params[ordinal].size = (uint16_t)(tsm_get_u32(info + 8) >> 18);
 }

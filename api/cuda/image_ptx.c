@@ -101,14 +101,26 @@ static uint32_t type_size(const struct token *token)
 
 struct param {
     uint32_t size, align, count;
+    enum cuda_param_type type;
 };
+
+/* Returns the type of one value; vectors and arrays are bits. */
+static enum cuda_param_type type_of(const struct token *token)
+{
+    if (token->text[1] == 'u')
+        return CUDA_PARAM_UNSIGNED;
+    if (token->text[1] == 's' && token->text[2] != 'a' &&
+        token->text[2] != 'u') /* .samplerref, .surfref */
+        return CUDA_PARAM_SIGNED;
+    return is(token, ".f32") || is(token, ".f64") ? CUDA_PARAM_FLOAT : CUDA_PARAM_BITS;
+}
 
 /* One parameter, up to its comma or the list's end. False: no parameter stands here. */
 static bool read_param(struct scanner *s, struct param *param, bool *last)
 {
     struct token token = next(s);
 
-    *param = (struct param){0, 0, 1};
+    *param = (struct param){0, 0, 1, CUDA_PARAM_BITS};
     *last = is(&token, ")");
     if (*last)
         return false;
@@ -120,7 +132,7 @@ static bool read_param(struct scanner *s, struct param *param, bool *last)
             break;
         }
         if (is(&token, ".ptr")) {
-            /* What follows describes the memory that it points to. */
+            /* The rest describes the memory that the parameter points to. */
             while (token.size && !is(&token, ",") && !is(&token, ")"))
                 token = next(s);
             *last = is(&token, ")");
@@ -136,12 +148,13 @@ static bool read_param(struct scanner *s, struct param *param, bool *last)
             param->count *= number(&token);
         } else if (type_size(&token)) {
             param->size = type_size(&token);
+            param->type = type_of(&token);
         }
     }
     return param->size > 0;
 }
 
-/* The list behind an entry's name. False when we do not understand it. */
+/* The list after an entry's name. False when we do not understand it. */
 static bool read_list(struct scanner *s, struct cuda_signature *signature,
                       struct cuda_param *params)
 {
@@ -157,6 +170,7 @@ static bool read_list(struct scanner *s, struct cuda_signature *signature,
         if (signature->count >= CUDA_PARAM_COUNT_MAX || offset + size > CUDA_PARAM_OFFSET_MAX)
             return false;
         params[signature->count].offset = (uint16_t)offset;
+        params[signature->count].type = param.count == 1 ? (uint16_t)param.type : CUDA_PARAM_BITS;
         params[signature->count++].size = (uint16_t)size;
         offset += size;
     }
@@ -190,7 +204,7 @@ void cuda_ptx_functions(const char *text, size_t size, struct cuda_image_visitor
 /* ---- variables ---------------------------------------------------------------------------------
  */
 
-/* Behind ".global" or ".const": up to the name. Size 0: nothing that has bytes stands here. */
+/* After ".global" or ".const": up to the name. Size 0: nothing that has bytes stands here. */
 static struct token variable_name(struct scanner *s)
 {
     struct token token = next(s);

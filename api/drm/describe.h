@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace says of DRM's records: made of the tables, and of a list of records of ours.
+ * Describes DRM's records for a trace, from the tables and from a list of our own records.
  */
 #ifndef API_DRM_DESCRIBE_H
 #define API_DRM_DESCRIBE_H

@@ -27,7 +27,7 @@ enum drm_record {
     DRM_IOCTL_FIRST = 64,
 };
 
-/* What kind of file a descriptor is of. */
+/* Kind of file of a descriptor. */
 enum drm_node {
     DRM_NODE_NONE, /* none of these */
     DRM_NODE_DRM,
@@ -160,11 +160,11 @@ struct drm_ioctl {
         struct drm_place place;
     } terms[DRM_TERM_MAX]; /* name the stream */
     struct drm_place map_handle, map_offset;
-    /* What comes out says what the call itself has mapped: which object, where, how many bytes. */
+    /* Places in the output of the object, address and size that the call itself has mapped. */
     struct drm_place maps_handle, maps_address, maps_size;
     struct drm_place gone; /* the buffer object that it frees */
-    /* What comes out says here whether the device is done: it is when this is `done`. Nowhere: a
-     * call that waits has waited when it succeeds. */
+    /* Place in the output that says whether the device is done: it is when the value is `done`. No
+     * place: a call that waits has waited when it succeeds. */
     struct drm_place tells;
     uint8_t done;
 };
@@ -286,7 +286,7 @@ static inline uint64_t drm_load_member(const struct drm_struct *type, uint32_t p
     return drm_load((const uint8_t *)memory + m->offset, m->size);
 }
 
-/* What `count` numbers are together, for DRM_COUNT_SUM; UINT32_MAX: that, or more. */
+/* Returns the sum of `count` numbers, for DRM_COUNT_SUM; UINT32_MAX stands for it and for more. */
 uint64_t drm_sum(const uint32_t *numbers, uint64_t count);
 
 /* How many values, by what the members in `memory` say: a struct of `type`, the member's own or

@@ -17,6 +17,8 @@ ROLES = ('object', 'dst', 'src', 'size', 'payload', 'host_dst', 'host_src', 'fun
 SCALARS = ('uint', 'int', 'hex', 'bool', 'f32', 'size', 'devptr', 'hostptr', 'device', 'stream')
 TYPES = SCALARS + ('string', 'struct', 'omit', 'handle', 'enum', 'flags', 'bytes', 'blob',
                    'payload', 'readback')
+# At the begin of a line: traits.h, understood by trait_table.py alone.
+TRAIT_LINES = ('objects', 'api-traits', 'object-stems')
 WITH_LENGTH = ('bytes', 'blob', 'payload', 'readback')
 FIELD_COUNT_MAX = 64  # SBT_FIELD_COUNT_MAX
 SPAN_COUNT_MAX = 8  # variable fields of a record, see struct tsm_call
@@ -210,7 +212,9 @@ class CallReader:
 
     def top(self, place, text):
         word, _, rest = text.partition(' ')
-        if word == 'family':
+        if word in TRAIT_LINES:
+            self.current = []
+        elif word == 'family':
             self.family = rest
         elif word == 'api' and len(rest.split()) == 2:
             self.name, self.result = rest.split()

@@ -5,7 +5,7 @@ import fnmatch
 import re
 from dataclasses import dataclass, field
 
-from description import Problems
+from description import TRAIT_LINES, Problems
 
 KINDS = {'query': 'QUERY', 'create': 'CREATE', 'destroy': 'DESTROY', 'submit': 'COMMAND',
          'wait': 'SYNC', 'state': 'STATE', 'other': 'OTHER'}
@@ -80,6 +80,8 @@ class Description:
             line = line.split('#')[0].rstrip()
             if not line:
                 continue
+            if line.split()[0] in (*TRAIT_LINES, 'traits'):
+                continue  # trait_table.py
             if line.startswith('family '):
                 self.family(place, line.split()[1:])
             elif line.startswith('define '):

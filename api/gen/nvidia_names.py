@@ -3,8 +3,8 @@
 """Numbers and names in NVIDIA's driver, over its versions: controls of its resource manager, classes of
 objects that it allocates, ioctls of its unified memory (UVM).
 
-    nvidia_names.py controls|classes|uvm CHECKOUT VERSION... > tools/ioctl/nvidia.controls (.classes, .uvm)
-    nvidia_names.py table tools/ioctl/nvidia.controls OUTPUT
+    nvidia_names.py controls|classes|uvm CHECKOUT VERSION... > api/drm/view/nvidia.controls (.classes, .uvm)
+    nvidia_names.py table api/drm/view/nvidia.controls OUTPUT
 
 CHECKOUT is a git repository of NVIDIA's open kernel modules, VERSION its tags, oldest first, one
 of each branch. What is taken are facts: which name stands for which number in which branches.

@@ -88,6 +88,8 @@ class TraitReader:
                     self.extra(call, *line)
             elif word == 'untrack':
                 call.untrack = rest
+            elif word == 'traits':
+                pass  # trait_table.py
             elif word == 'symbol' and re.fullmatch(r'\w+', rest):
                 call.symbols.append(rest)
             elif text.startswith('+') and ':' in text:
@@ -225,7 +227,7 @@ class TraitReader:
         if param.ctype == 'CUstream':
             return Use('stream')
         use = self.assumed(call, param)
-        return Use('hex') if use.type == 'handle' else use
+        return Use('hex', param.ctype) if use.type == 'handle' else use
 
     def complete(self, call, param):
         """Details that the C type gives."""
@@ -235,6 +237,8 @@ class TraitReader:
             use.detail = self.object_of.get(ctype, '')
         if use.type == 'enum' and not use.detail:
             use.detail = ctype
+        if use.type == 'hex' and self.types.get(ctype) == 'hex':
+            use.detail = f'new {ctype}' if use.out else ctype
         if use.type == 'handle' and use.out and not use.made and call.kind == 'create':
             use.made = 'new'
         if use.type == 'handle' and use.detail == 'stream' and not use.out:
@@ -353,7 +357,7 @@ def field_of(name, use, value):
         return Field(name, 'INT', use, value, use.role)
     if use.type == 'stream':
         return Field(name, 'UINT', use, value, use.role)
-    detail = use.detail if use.type in ('handle', 'enum', 'flags', 'int') else ''
+    detail = use.detail if use.type in ('handle', 'enum', 'flags', 'int', 'hex') else ''
     return Field(name, use.type.upper(), use, value, use.role, detail)
 
 

@@ -6,7 +6,7 @@ import fnmatch
 import re
 from dataclasses import dataclass, field
 
-from description import FIELD_COUNT_MAX, KINDS, ROLES, STATUSES, Problems, read_lines
+from description import FIELD_COUNT_MAX, KINDS, ROLES, STATUSES, TRAIT_LINES, Problems, read_lines
 
 OPTIONS = ('blocks', 'taints', 'poll', 'shared', 'partial')
 OBJECT_MAX = 63  # capture/call/handle.c
@@ -132,6 +132,8 @@ class Says:
     def __init__(self, path):
         self.problems, self.entries = [], []
         for place, indented, text in read_lines(path):
+            if not indented and text.split()[0] in TRAIT_LINES or indented and text.startswith('traits '):
+                continue  # trait_table.py
             if not indented:
                 self.entries.append((place, text.split(), []))
             elif self.entries:

@@ -35,8 +35,10 @@ WRAPPER = '''\
     if (!tsm_call_begin(&call, TYPE_{name}))
         return real.{name}({args});
 {before}
+{timed}
     returned = real.{name}({passed});
     ok = returned == CUDA_SUCCESS;
+{timed_end}
 {settled}
     tsm_call_returned(&call, returned, !ok);
 {after}
@@ -163,6 +165,17 @@ def before(call, helpers):
     if call.stream:
         lines.append(on_stream(call))
     return lines + told
+
+
+def timed(call):
+    """The statements before and after the real call that time a command on the device."""
+    if call.kind != 'command' or call.status != 'generated' or not call.stream:
+        return [], []
+    wait = ('CUDA_HOST_WAITS' if 'waits' in call.options else
+            'CUDA_HOST_MAY_WAIT' if 'blocks' in call.options or call.settles else 'CUDA_HOST_GOES_ON')
+    return ([f'struct cuda_timed *timed = cuda_gpu_time_begin(&call, {guarded_stream(call.stream)}, '
+             f'{"true" if call.per_thread else "false"});'],
+            ['if (timed)', f'    cuda_gpu_time_end(timed, ok, {wait});'])
 
 
 # ---- after it -----------------------------------------------------------------------------------
@@ -295,7 +308,8 @@ def synchronised(call):
     if call.then:
         return ['if (ok)', f'    {call.then};']
     if call.status == 'generated' and call.kind == 'command' and 'waits' not in call.options:
-        return ['if (ok)', '    cuda_commanded(&call);']
+        lines = ['if (ok)', '    cuda_commanded(&call);']
+        return lines + (['if (timed)', '    cuda_gpu_time_collect_some();'] if call.stream else [])
     if call.status == 'unmodelled' or not (call.kind == 'sync' or 'waits' in call.options):
         return []
     of = object_param(call, ('sync',))
@@ -305,7 +319,7 @@ def synchronised(call):
         effect = f'cuda_event_synchronised(&{of.name}_now);'
     else:
         effect = f'cuda_context_synchronised({of.name if of else "NULL"});'
-    return ['if (ok)', '    ' + effect]
+    return ['if (ok)', '    ' + effect, 'if (cuda_gpu_time_wanted)', '    cuda_gpu_time_collect();']
 
 
 def statements(lines):
@@ -319,9 +333,11 @@ def wrapper(call, structs, helpers):
         return HOOKED.format(**names)
     lines = after(call, fields_of(call, structs))
     text = WRAPPER.format(**names, before=statements(before(call, helpers)), after=statements(lines),
-                          settled=statements(settled(call)),
+                          settled=statements(settled(call)), timed=statements(timed(call)[0]),
+                          timed_end=statements(timed(call)[1]),
                           synchronised=statements(synchronised(call)))
-    if not re.search(r'\bok\b', text.split('ok = ')[1].split('tsm_call_returned')[1][8:]):
+    if not timed(call)[0] and \
+            not re.search(r'\bok\b', text.split('ok = ')[1].split('tsm_call_returned')[1][8:]):
         text = text.replace('    bool ok;\n', '').replace(
             '    ok = returned == CUDA_SUCCESS;\n', '').replace('!ok', 'returned != CUDA_SUCCESS')
     if 'slots[' not in text:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "tracesmith/hsa_kernel.h"
 
@@ -75,7 +76,7 @@ static bool segment_at(const struct hsa_code *code, uint32_t index, Elf64_Phdr *
     return at != NULL;
 }
 
-/* What a file may take in memory: far more than any does. */
+/* Limit on the memory that a file may take: far more than any does. */
 #define IMAGE_MAX ((uint64_t)1 << 30)
 
 uint64_t hsa_code_image_size(const struct hsa_code *code)
@@ -201,7 +202,7 @@ static bool is_kernel_name(const char *name)
     return length > 3 && strcmp(name + length - 3, ".kd") == 0;
 }
 
-/* False: the symbol is no kernel. */
+/* Reads a kernel's descriptor. Returns false if the symbol is no kernel. */
 static bool read_kernel(const struct hsa_code *code, const Elf64_Sym *symbol, const char *name,
                         struct hsa_code_kernel *out)
 {
@@ -250,7 +251,7 @@ static bool open_symbols(const struct hsa_code *code, struct symbols *out)
     return out->table && out->names && names.sh_size && out->names[names.sh_size - 1] == '\0';
 }
 
-/* False: that is none to look up. */
+/* Reads a symbol. Returns false if it is none to look up. */
 static bool symbol_at(const struct symbols *symbols, uint64_t at, Elf64_Sym *out, const char **name)
 {
     memcpy(out, symbols->table + at * sizeof(*out), sizeof(*out));
@@ -272,16 +273,7 @@ static int by_name(const void *a, const void *b)
 
 static bool add(struct hsa_code_kernels *kernels, const struct hsa_code_kernel *kernel)
 {
-    if (kernels->count == kernels->capacity) {
-        size_t more = kernels->capacity ? kernels->capacity * 2 : 16;
-        struct hsa_code_kernel *grown = realloc(kernels->all, more * sizeof(*grown));
-        if (!grown)
-            return false;
-        kernels->all = grown;
-        kernels->capacity = more;
-    }
-    kernels->all[kernels->count++] = *kernel;
-    return true;
+    return TSM_ARRAY_PUSH(kernels->all, kernels->count, kernels->capacity, *kernel);
 }
 
 bool hsa_code_kernels_init(struct hsa_code_kernels *out, const struct hsa_code *code)

@@ -42,7 +42,7 @@ struct hsa_code_kernel {
     struct hsa_code_argument arguments[HSA_CODE_ARGUMENT_MAX];
 };
 
-/* False: it is no code object that is understood. */
+/* Opens a code object. Returns false if the format is not known. */
 bool hsa_code_open(struct hsa_code *out, const void *data, size_t size);
 
 /* Bytes of memory that the loaded file takes, from address 0 on; 0: it cannot be loaded. Of the
@@ -65,7 +65,7 @@ struct hsa_code_kernels {
     struct hsa_code_kernel *all; /* sorted by name */
     size_t count, capacity;
 };
-/* False: no memory; then there are none. */
+/* Collects the kernels. Returns false without memory; then there are none. */
 bool hsa_code_kernels_init(struct hsa_code_kernels *out, const struct hsa_code *code);
 void hsa_code_kernels_finish(struct hsa_code_kernels *kernels);
 /* The kernel of that symbol's name, of `size` bytes. NULL: none. */

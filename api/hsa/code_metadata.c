@@ -54,7 +54,7 @@ static struct item opaque(struct pack *p, uint64_t size)
     return (struct item){0};
 }
 
-/* What begins here; of a map or array its head alone. */
+/* Reads the next item; for a map or array only its head. */
 static struct item next(struct pack *p)
 {
     uint8_t byte = (uint8_t)number(p, 1);
@@ -108,7 +108,7 @@ static struct item next(struct pack *p)
     }
 }
 
-/* What an item that has been begun still holds. */
+/* Skips the content of an item whose head was read. */
 static void skip(struct pack *p, struct item item, unsigned depth)
 {
     uint64_t count = item.type == ITEM_MAP ? 2 * item.number : item.number;

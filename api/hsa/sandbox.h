@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the software GPU's runtime has beyond HSA: the sandbox for code objects of a trace. A replay
- * finds these functions in the library by their names. A runtime of a real GPU has none of them and
- * needs none: its code objects run on the GPU.
+ * Interface of the software GPU's runtime beyond HSA: the sandbox for code objects of a trace. A
+ * replay finds these functions in the library by their names. A runtime of a real GPU has none of
+ * them and needs none: its code objects run on the GPU.
  */
 #ifndef API_HSA_SANDBOX_H
 #define API_HSA_SANDBOX_H

@@ -54,7 +54,7 @@ typedef struct hsa_memory_access_s {
     hsa_agent_t agent_handle;
 } hsa_memory_access_t;
 
-/* What later runtimes are asked. */
+/* Attributes of later runtimes. */
 #define HSA_AMD_LATER_SYSTEM_DMABUF   0x204 /* bool */
 #define HSA_AMD_LATER_SYSTEM_VIRTUAL  0x205 /* bool */
 #define HSA_AMD_LATER_SYSTEM_XNACK    0x206 /* bool */
@@ -69,7 +69,7 @@ typedef void (*hsa_intercept_handler_t)(const void *packets, uint64_t count, uin
                                         void *data, hsa_intercept_writer_t writer);
 typedef void (*hsa_queue_notifier_t)(const hsa_queue_t *queue, hsa_agent_t agent, void *data);
 
-/* What the second byte of a vendor's packet says (hsa_amd_packet_type_t of later headers). */
+/* Values of the second byte of a vendor's packet (hsa_amd_packet_type_t of later headers). */
 #define HSA_AMD_FORMAT_BARRIER_VALUE 2u
 
 #endif

@@ -15,6 +15,12 @@
 #include "base/own_stack.h"
 #include "base/bytes.h"
 #include "base/text.h"
+#include "capture/call/checkpoint.h"
+#include "capture/call/note.h"
+#include "capture/call/payload.h"
+#include "capture/call/readbacks.h"
+#include "capture/memory/host_changes.h"
+#include "capture/process/control.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -157,7 +163,7 @@ static void free_run(struct tsm_checkpoint_run *run)
         tsm_memory_unmap(run->reference, SBT_BLOB_KEYED_SIZE(ITEM_SIZE_MAX));
 }
 
-/* The bytes of [offset, offset + size) as pieces, their names behind run->reference's first 8. */
+/* The bytes of [offset, offset + size) as pieces, their names after run->reference's first 8. */
 static bool store(struct tsm_checkpoint_run *run, const struct tsm_memory *m, uint64_t offset,
                   uint64_t size)
 {
@@ -275,8 +281,8 @@ static bool write_all(struct tsm_session *s, struct tsm_checkpoint_run *run, uin
 {
     bool ok;
 
-    /* What is known to be complete belongs before the checkpoint: a replay that starts there does
-     * not have the commands that these bytes come from. */
+    /* Results that are known to be complete belong before the checkpoint: a replay that starts
+     * there does not have the commands that these bytes come from. */
     for (const struct tsm_source *const *source = tsm_sources; *source; source++)
         tsm_readbacks_all_complete(s, (*source)->description->api);
     run->number = ++s->checkpoint_number;

@@ -2,14 +2,14 @@
 #include "capture/call/declare.h"
 
 #include "base/hash.h"
-#include "format/map.h"
+#include "base/map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct tsm_declare {
     const struct tsm_api_description *api;
-    struct sbt_map calls, structs, enums; /* type, or hash of the name -> place + 1; 0: written */
+    struct tsm_map calls, structs, enums; /* type, or hash of the name -> place + 1; 0: written */
     uint32_t changes;                     /* of `used`, as last seen */
 };
 
@@ -39,10 +39,10 @@ static uint64_t hash_of(const char *name)
     return tsm_hash64(name, strlen(name));
 }
 
-static bool note(struct sbt_map *map, uint64_t key, size_t place)
+static bool note(struct tsm_map *map, uint64_t key, size_t place)
 {
     bool added;
-    uint64_t *value = sbt_map_insert(map, key, &added);
+    uint64_t *value = tsm_map_insert(map, key, &added);
 
     if (value)
         *value = place + 1;
@@ -74,16 +74,16 @@ void tsm_declare_destroy(struct tsm_declare *d)
 {
     if (!d)
         return;
-    sbt_map_finish(&d->calls);
-    sbt_map_finish(&d->structs);
-    sbt_map_finish(&d->enums);
+    tsm_map_finish(&d->calls);
+    tsm_map_finish(&d->structs);
+    tsm_map_finish(&d->enums);
     free(d);
 }
 
 /* True the first time that it is wanted, if it is there. */
-static bool take(struct sbt_map *map, uint64_t key, size_t *place)
+static bool take(struct tsm_map *map, uint64_t key, size_t *place)
 {
-    uint64_t *value = sbt_map_find(map, key);
+    uint64_t *value = tsm_map_find(map, key);
 
     if (!value || !*value)
         return false;
@@ -104,7 +104,7 @@ static int declare_enum(struct tsm_declare *d, struct sbt_writer *w, const char 
 
 static int declare_struct(struct tsm_declare *d, struct sbt_writer *w, const char *name);
 
-/* What a field or member of this type refers to. */
+/* Declares the table or struct that a field or member of this type refers to. */
 static int declare_detail(struct tsm_declare *d, struct sbt_writer *w, uint32_t type,
                           const char *name)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What describes an API's records (schemas, structs, value tables) in the trace. Of an API that
- * counts which structs it uses only what occurs is described, just before it does: the whole
- * description would be larger than many a trace. All of it lies in a file of its own beside the
- * trace until the end, for who brings in what a crash has left in the lanes.
+ * Writes the descriptions of an API's records (schemas, structs, value tables) into the trace. For
+ * an API that counts the structs it uses, a description is written just before its first use: the
+ * whole of them would be larger than many a trace. All descriptions lie in a file beside the trace
+ * until the end, for the recovery of lanes after a crash.
  *
  * For the drain thread alone.
  */

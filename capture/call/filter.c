@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the user asked to leave out. Only commands are left out, never what makes objects or memory:
- * the rest of the trace must stay replayable. Everything left out is counted by reason.
+ * Leaves out the commands that the user asked to leave out. Calls that create objects or memory
+ * always stay: the rest of the trace must be replayable. Everything left out is counted by reason.
  */
 #include "capture/session.h"
 
 #include "capture/call/streams.h"
+#include "capture/call/checkpoint.h"
+#include "capture/call/filter.h"
+#include "capture/call/intern.h"
+#include "capture/call/place.h"
+#include "capture/parts.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -21,11 +26,6 @@ struct tsm_filter {
 struct tsm_filter *tsm_filter_create(const struct tsm_settings *settings)
 {
     return tsm_memory_map(sizeof(struct tsm_filter));
-}
-
-bool tsm_filter_thread(struct tsm_session *s, const char *name)
-{
-    return !s->settings.threads_only[0] || fnmatch(s->settings.threads_only, name, 0) == 0;
 }
 
 static bool stream_wanted(const struct tsm_settings *settings, const struct tsm_call *call)

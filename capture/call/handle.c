@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "capture/call/streams.h"
 #include "capture/session.h"
+#include "capture/parts.h"
 
 #define SLOT_COUNT     (1u << 20)
 #define ENTRY_COUNT    (1u << 19)
@@ -22,7 +23,8 @@ struct entry {
     uint32_t next_removed;
     uint32_t next_same; /* the driver gave the handle out again; 0: not */
     bool is_leaving;    /* a call that destroys it is under way */
-    bool is_unknown;    /* it was first met in such a call, which may fail because there is no such object */
+    bool is_unknown;    /* it was first met in such a call, which may fail because there is no such
+                           object */
 };
 
 struct tsm_handles {
@@ -63,8 +65,8 @@ static bool is_key(const struct entry *e, uint32_t api, uint32_t type, uint64_t 
     return e->handle.raw == raw && e->handle.type == type && e->api == api;
 }
 
-/* Where a key is, as one look at its slot told: without the lock a second one may tell of another.
- */
+/* Slot of a key, as one read of the slot showed it: without the lock another read may show another
+ * key. */
 struct place {
     uint32_t at;       /* SLOT_COUNT: nowhere */
     uint32_t reusable; /* slot where it would go */
@@ -203,7 +205,7 @@ static struct tsm_handle *add(struct tsm_handles *t, uint32_t api, uint32_t type
     return &t->entries[number].handle;
 }
 
-/* Behind those that are there: the first one is what is found, and what is removed. */
+/* After those that are there: the first one is what is found, and what is removed. */
 static struct tsm_handle *add_again(struct tsm_handles *t, uint32_t api, uint32_t type,
                                     uint64_t raw, uint32_t owner)
 {

@@ -6,6 +6,8 @@
 #include "capture/session.h"
 
 #include "base/hash.h"
+#include "capture/call/intern.h"
+#include "capture/parts.h"
 
 #include <string.h>
 

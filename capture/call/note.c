@@ -6,6 +6,10 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "capture/call/left.h"
+#include "capture/call/intern.h"
+#include "capture/call/note.h"
+#include "capture/call/place.h"
 
 #include <string.h>
 
@@ -120,93 +124,31 @@ void tsm_note_lost(struct tsm_lane *lane)
         h->lost_told = lost.count;
 }
 
-/* A call inside another one lies below it on the stack. One that lies where that was, or above,
- * comes after a jump; nothing of the call that was left may be read. Farther away is another stack.
- */
 void tsm_note_left(const struct tsm_call *call)
 {
-    const uintptr_t reach = (uintptr_t)8 << 20;
     const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
 
-    if ((uintptr_t)call + sizeof(*call) - (uintptr_t)tsm_thread.call - 1 < reach &&
-        tsm_thread.session == live->session)
+    if (tsm_left_check(call) && tsm_thread.session == live->session)
         tsm_lane_lost(tsm_thread.lane, SBT_STREAM_NONE, tsm_ticks());
 }
 
-/* ---- UNMODELLED ------------------------------------------------------------------------------ */
-
-/* By id of the interned text: how often. Touched where used only. */
-struct tsm_notes {
-    uint32_t counts[TSM_INTERN_COUNT_MAX];
-};
-
-struct tsm_notes *tsm_notes_create(void)
+void tsm_gpu_time_write(const struct tsm_gpu_time *time)
 {
-    return tsm_memory_map(sizeof(struct tsm_notes));
-}
-
-void tsm_session_unmodelled(const char *name, bool taints)
-{
-    struct tsm_session *s = tsm_session_of_call();
-    struct tsm_note note = {.call = SBT_CORE_UNMODELLED, .stream = SBT_STREAM_NONE};
+    const struct tsm_note note = {
+        .call = SBT_CORE_GPU_TIME,
+        .stream = SBT_STREAM_NONE,
+        .slots = {time->stream, time->position, time->part, time->start_ns, time->duration_ns,
+                  time->flags, time->error_ns},
+        .slot_count = 7,
+    };
+    struct tsm_session *s = tsm_session_current();
     struct tsm_lane *lane;
-    uint32_t id;
 
-    if (!s)
+    if (!s || tsm_session_waiting())
         return;
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
-    id = tsm_intern_in(s, name, strlen(name));
-    note.flags = taints ? SBT_RECORD_TAINTS : 0;
-    note.slots[note.slot_count++] = id;
-    note.slots[note.slot_count++] = 0;
-    if (lane && __atomic_fetch_add(&s->notes->counts[id], 1, __ATOMIC_RELAXED) == 0)
-        tsm_note_write(lane, &note);
-    tsm_inside_leave();
-}
-
-void *tsm_session_keep(struct tsm_arena *arena, size_t size)
-{
-    void *memory = tsm_arena_take(arena, size);
-
-    if (!memory)
-        tsm_session_unmodelled("no memory for what is known of an object", true);
-    return memory;
-}
-
-uint32_t tsm_notes_count(const struct tsm_session *s, uint32_t text)
-{
-    return __atomic_load_n(&s->notes->counts[text], __ATOMIC_RELAXED);
-}
-
-void tsm_session_forked(int child)
-{
-    struct tsm_session *s = tsm_session_current();
-    struct tsm_note note = {.call = SBT_CORE_FORK, .stream = SBT_STREAM_NONE, .slot_count = 2};
-    struct tsm_lane *lane;
-
-    if (!s)
-        return;
-    tsm_inside_enter();
-    lane = tsm_thread_lane(s);
-    note.slots[0] = (uint64_t)child;
     if (lane)
         tsm_note_write(lane, &note);
     tsm_inside_leave();
-}
-
-void tsm_checksum_write(uint32_t stream, uint64_t position, uint64_t address, uint64_t size,
-                        const struct sbt_key *key)
-{
-    const struct tsm_note note = {.call = SBT_CORE_CHECKSUM,
-                                  .stream = SBT_STREAM_NONE,
-                                  .slots = {stream, position, address, size, sizeof(*key)},
-                                  .slot_count = 5,
-                                  .data = key,
-                                  .data_size = sizeof(*key)};
-    struct tsm_session *s = tsm_session_current();
-    struct tsm_lane *lane = s ? tsm_thread_lane(s) : NULL;
-
-    if (lane)
-        tsm_note_write(lane, &note);
 }

@@ -14,6 +14,9 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "format/record.h"
+#include "capture/call/payload.h"
+#include "capture/call/place.h"
+#include "capture/parts.h"
 
 #include <string.h>
 

@@ -8,13 +8,17 @@
 
 #include "base/bytes.h"
 #include "capture/call/streams.h"
+#include "capture/call/payload.h"
+#include "capture/call/place.h"
+#include "capture/call/readbacks.h"
+#include "capture/memory/host_changes.h"
+#include "capture/parts.h"
 
 #include <string.h>
 
 /* Verdicts are "cannot tell" with one of these in the trace: bytes that the program may have seen.
  */
 #define CHANGED   "bytes given back, which were overwritten before it was seen that they were there"
-#define NOT_READ  "bytes given back, which could not be read"
 #define TOO_MANY  "bytes given back by more than 4096 commands under way"
 #define ENDED     "bytes given back by a call that recording ended in"
 #define TOO_LARGE "bytes given back by more than 64 parts of one call"
@@ -24,54 +28,8 @@ struct tsm_readbacks *tsm_readbacks_create(void)
     return tsm_memory_map(sizeof(struct tsm_readbacks));
 }
 
-/* The bytes [offset, offset + size) of the packed box, which are at `address` in the program.
- * False: they cannot be read, or kept. */
-static bool write_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
-                       uint64_t size, enum tsm_fetch fetch, struct tsm_note *note)
-{
-    bool store = lane->session->settings.readback == TSM_READBACK_STORE;
-    uint64_t encoded = store ? SBT_BLOB_ENCODED_SIZE(size) : SBT_BLOB_KEYED_SIZE(size);
-    uint8_t *reference = tsm_scratch_take(lane, encoded);
-
-    if (!reference || !tsm_payload_store_part(lane, box, offset, size, fetch, store, reference))
-        return false;
-    note->slots[3] = size;
-    note->slots[4] = encoded;
-    note->data = reference;
-    note->data_size = (uint32_t)encoded;
-    tsm_note_write(lane, note);
-    return true;
-}
-
-/* Writes one record, or as many as it takes: a replay compares them one after another. */
-static void write_record_of(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
-                            uint32_t stream, uint64_t position, enum tsm_fetch fetch,
-                            bool may_change)
-{
-    const uint64_t moved = address - (uint64_t)(uintptr_t)box->data, size = tsm_box_size(box);
-    const bool is_whole = tsm_payload_fits(lane, SBT_BLOB_KEYED_SIZE(size));
-    const uint64_t part = is_whole ? size : tsm_payload_part(lane);
-    struct tsm_note note = {.call = SBT_CORE_READBACK, .stream = SBT_STREAM_NONE, .slot_count = 5};
-
-    if (lane->session->settings.readback == TSM_READBACK_OFF)
-        return;
-    note.slots[0] = stream;
-    note.slots[1] = position;
-    note.flags = may_change ? SBT_RECORD_HELD : 0;
-    for (uint64_t at = 0; at < size; at += part) {
-        uint64_t left = size - at;
-        note.slots[2] = at ? tsm_box_address(box, at) + moved : address;
-        if (!write_part(lane, box, at, left < part ? left : part, fetch, &note)) {
-            tsm_session_unmodelled(NOT_READ, true);
-            return;
-        }
-        if (!is_whole)
-            tsm_scratch_clear(lane);
-    }
-}
-
-/* What the program finds there is the device's. Rows are not taken for that: what lies between them
- * is the program's. */
+/* Counts the box as the device's: the program finds the device's bytes there. Rows with gaps do not
+ * count, because the gaps are the program's. */
 static void know(struct tsm_lane *lane, const struct tsm_box *box)
 {
     const uint64_t from = (uint64_t)(uintptr_t)box->data, size = tsm_box_size(box);
@@ -80,12 +38,6 @@ static void know(struct tsm_lane *lane, const struct tsm_box *box)
         tsm_hostmem_known(lane, from, from + size);
     else
         tsm_hostmem_mixed(lane->session, from, from + tsm_box_extent(box));
-}
-
-void tsm_readback_copied(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
-                         struct tsm_running by)
-{
-    write_record_of(lane, box, address, by.stream, by.position, TSM_FETCH_DIRECT, false);
 }
 
 static bool covers(const struct tsm_box *outer, const struct tsm_box *inner)
@@ -298,7 +250,8 @@ void tsm_device_failed(struct tsm_call *call)
     scratch->deferred_count = 0;
 }
 
-/* What the call itself is going to write does not count. */
+/* Tests whether a readback of these bytes is open, apart from the bytes that the call itself will
+ * write. */
 bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box)
 {
     struct tsm_readbacks *r = call->lane->session->readbacks;
@@ -324,12 +277,12 @@ static bool is_known(const struct tsm_stream *stream, enum tsm_owes owes)
 
 /* The device has. What the program leaves there next is recorded, even if it was there before. */
 static void written(struct tsm_session *s, const struct tsm_box *box,
-                    const struct tsm_stream *stream, enum tsm_owes owes)
+                    const struct tsm_stream *stream, enum tsm_owes owes, uint64_t from)
 {
     const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
 
     if (owes >= TSM_MAY_WRITE)
-        tsm_hostmem_held(s, start, end);
+        tsm_hostmem_held(s, start, end, from);
     else if (!is_known(stream, owes))
         tsm_hostmem_unknown(s, start, end);
 }
@@ -345,9 +298,9 @@ static void write_complete_bytes(struct tsm_lane *lane, const struct tsm_call *c
     }
     if (is_known(call->stream, d->owes))
         know(lane, &d->box);
-    write_record_of(lane, &d->box, (uint64_t)(uintptr_t)d->box.data, d->stream, d->position,
-                    TSM_FETCH_DIRECT, false);
-    written(lane->session, &d->box, call->stream, d->owes);
+    tsm_readback_record(lane, &d->box, (uint64_t)(uintptr_t)d->box.data, d->stream, d->position,
+                        TSM_FETCH_DIRECT, false);
+    written(lane->session, &d->box, call->stream, d->owes, d->from);
 }
 
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
@@ -372,54 +325,12 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
 /* ---- memory that belongs to the device for now ------------------------------------------------
  */
 
-static bool runs_function(const struct tsm_pending *p, const struct tsm_running *running,
-                          uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (p->stream->number == running[i].stream)
-            return true;
-    return false;
-}
-
 void tsm_hostmem_device(tsm_device_gaps *find)
 {
     struct tsm_session *s = tsm_session_current();
 
     if (s)
         __atomic_store_n(&s->readbacks->device, find, __ATOMIC_RELEASE);
-}
-
-uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
-                           const struct tsm_running *running, uint32_t running_count,
-                           struct tsm_gap gaps[TSM_GAP_COUNT_MAX])
-{
-    struct tsm_readbacks *r = s->readbacks;
-    tsm_device_gaps *device = __atomic_load_n(&r->device, __ATOMIC_ACQUIRE);
-    uint32_t count = device ? device(from, to, gaps, TSM_GAP_COUNT_MAX) : 0;
-
-    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0) {
-        tsm_gaps_sort(gaps, count);
-        return count;
-    }
-    tsm_lock_take(&r->lock);
-    for (uint32_t i = 0; i < r->count; i++) {
-        uint64_t start = (uint64_t)(uintptr_t)r->all[i].box.data;
-        uint64_t end = start + tsm_box_extent(&r->all[i].box);
-
-        start = start < r->all[i].from ? r->all[i].from : start;
-        if (r->all[i].owes == TSM_MIGHT_WRITE || start >= to || end <= from ||
-            runs_function(&r->all[i], running, running_count))
-            continue;
-        start = start < from ? from : start;
-        end = end > to ? to : end;
-        if (count < TSM_GAP_COUNT_MAX)
-            gaps[count++] = (struct tsm_gap){start, end};
-        else
-            gaps[0] = (struct tsm_gap){from, to}; /* too many to tell apart: all of it */
-    }
-    tsm_lock_give(&r->lock);
-    tsm_gaps_sort(gaps, count);
-    return count;
 }
 
 /* ---- synchronisation --------------------------------------------------------------------------
@@ -480,8 +391,8 @@ static void write_bytes(struct tsm_lane *lane, const struct tsm_pending *p)
 {
     if (!p->may_change && p->stream->api == SBT_API_CUDA)
         know(lane, &p->box);
-    write_record_of(lane, &p->box, (uint64_t)(uintptr_t)p->box.data, p->stream->number, p->position,
-                    TSM_FETCH_SAFE, p->may_change);
+    tsm_readback_record(lane, &p->box, (uint64_t)(uintptr_t)p->box.data, p->stream->number,
+                        p->position, TSM_FETCH_SAFE, p->may_change);
 }
 
 /* The program may overwrite the bytes as soon as any of its waits returns. So the lock is held
@@ -504,14 +415,14 @@ static void write_complete(struct tsm_session *s)
         else if (owes && !is_complete(p.over, p.over_position))
             tsm_session_unmodelled(CHANGED, true);
         take_out(s->readbacks, &p);
-        written(s, &p.box, p.stream, p.owes);
+        written(s, &p.box, p.stream, p.owes, p.from);
         tsm_scratch_clear(lane);
     }
     tsm_lock_give(&s->readbacks->writing);
     tsm_inside_leave();
 }
 
-/* What was sent before `ticks` to `stream` (NULL: to any stream of `api`) is complete. */
+/* Completes the commands sent before `ticks` to `stream` (NULL: to any stream of `api`). */
 static void complete_before(struct tsm_session *s, enum sbt_api api, struct tsm_stream *stream,
                             uint64_t ticks)
 {
@@ -537,7 +448,7 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
     functions = tsm_streams_await_functions(s->streams);
     if (!functions && __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
         return;
-    /* What another thread sent while this one waited may not be complete. */
+    /* Commands that another thread sent while this one waited may not be complete. */
     ticks = tsm_thread.lane->header->since;
     complete_before(s, api, stream, ticks);
     if (functions)
@@ -548,6 +459,40 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
     tsm_hostmem_write_held();
 }
 
+static bool is_there(const struct tsm_box *box)
+{
+    const uint64_t start = (uint64_t)(uintptr_t)box->data;
+    char byte;
+
+    return tsm_memory_read(&byte, start, 1) &&
+           tsm_memory_read(&byte, start + tsm_box_extent(box) - 1, 1);
+}
+
+/* Forgets bytes that the stream gave back into memory which is not there any more. */
+static void forget_unmapped(struct tsm_readbacks *r, const struct tsm_stream *stream)
+{
+    uint32_t kept = 0;
+
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->all[i].stream != stream || r->all[i].owes != TSM_OWES_BYTES ||
+            is_there(&r->all[i].box))
+            r->all[kept++] = r->all[i];
+    tsm_readbacks_set_count(r, kept);
+    tsm_lock_give(&r->lock);
+}
+
+void tsm_stream_ended(struct tsm_stream *stream)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    if (!s || !tsm_stream_is_awaited(stream))
+        return;
+    forget_unmapped(s->readbacks, stream);
+    tsm_stream_completed(stream, __atomic_load_n(&stream->sent, __ATOMIC_ACQUIRE));
+    tsm_synchronised(stream->api, stream);
+}
+
 void tsm_readbacks_before(uint32_t stream, uint64_t position)
 {
     struct tsm_session *s = tsm_session_current();
@@ -555,11 +500,7 @@ void tsm_readbacks_before(uint32_t stream, uint64_t position)
 
     if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
         return;
-    tsm_lock_take(&r->lock);
-    for (uint32_t i = 0; i < r->count; i++)
-        if (r->all[i].stream->number == stream && r->all[i].position <= position)
-            tsm_stream_complete(r->all[i].stream, r->all[i].position);
-    tsm_lock_give(&r->lock);
+    tsm_stream_complete_number(stream, position);
     write_complete(s);
 }
 
@@ -633,7 +574,7 @@ void tsm_readbacks_observed(const struct tsm_stream *stream, uint64_t position)
     tsm_lock_give(&r->lock);
 }
 
-/* It has not waited, but may have seen in its memory what a command behind a copy wrote, and have
+/* It has not waited, but may have seen in its memory what a command after a copy wrote, and have
  * changed the bytes. What is weak is read back after waits only: else it would be chance. */
 static void note_telling(struct tsm_readbacks *r, const struct asked *asked)
 {

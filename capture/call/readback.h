@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the device is going to give back: the commands that are remembered until they are complete.
- * Used by readback.c, which reads and records the bytes, and readback_table.c.
+ * Pending readbacks: commands remembered until the device has given the bytes back. Used by
+ * readback.c, which reads and records the bytes, and readback_table.c.
  */
 #ifndef CAPTURE_CALL_READBACK_H
 #define CAPTURE_CALL_READBACK_H
 
 #include "capture/session.h"
+#include "capture/call/payload.h"
 
 #define TSM_PENDING_COUNT_MAX 4096u
 
@@ -20,7 +21,7 @@ struct tsm_pending {
     uint64_t from;
     bool has_landed;   /* complete, whatever is before it */
     bool is_announced; /* its call has not returned yet */
-    bool may_change;   /* a command that was sent behind it may write some of the bytes, too */
+    bool may_change;   /* a command that was sent after it may write some of the bytes, too */
     /* A later command of another stream that writes the same bytes; NULL: none. */
     const struct tsm_stream *over;
     uint64_t over_position;
@@ -46,5 +47,10 @@ static inline bool tsm_boxes_overlap(const struct tsm_box *a, const struct tsm_b
 
     return a_start < b_start + tsm_box_extent(b) && b_start < a_start + tsm_box_extent(a);
 }
+
+/* Writes one READBACK record of `box`, which the program has at `address`, or as many as it takes:
+ * a replay compares them one after another. `may_change`: a later command may write there, too. */
+void tsm_readback_record(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
+                         uint32_t stream, uint64_t position, enum tsm_fetch fetch, bool may_change);
 
 #endif

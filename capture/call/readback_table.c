@@ -5,6 +5,11 @@
  */
 #include "capture/call/readback.h"
 
+#include "capture/call/streams.h"
+#include "capture/call/payload.h"
+#include "capture/call/readbacks.h"
+#include "capture/memory/gaps.h"
+
 void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position)
 {
     struct tsm_session *s = tsm_session_current();
@@ -94,4 +99,50 @@ bool tsm_readbacks_await(struct tsm_session *s, const struct tsm_stream *stream)
         found = r->all[i].stream == stream;
     tsm_lock_give(&r->lock);
     return found;
+}
+
+/* Tests whether the command has not begun, or has ended: a function of its stream runs, or one that
+ * it waits for. */
+static bool waits_for_function(const struct tsm_pending *p, const struct tsm_running *running,
+                               uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (running[i].stream != SBT_STREAM_NONE &&
+            (p->stream->number == running[i].stream ||
+             tsm_stream_is_behind(p->stream, p->position, running[i].stream, running[i].position)))
+            return true;
+    return false;
+}
+
+uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
+                           const struct tsm_running *running, uint32_t running_count,
+                           struct tsm_gap gaps[TSM_GAP_COUNT_MAX])
+{
+    struct tsm_readbacks *r = s->readbacks;
+    tsm_device_gaps *device = __atomic_load_n(&r->device, __ATOMIC_ACQUIRE);
+    uint32_t count = device ? device(from, to, gaps, TSM_GAP_COUNT_MAX) : 0;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0) {
+        tsm_gaps_sort(gaps, count);
+        return count;
+    }
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        uint64_t start = (uint64_t)(uintptr_t)r->all[i].box.data;
+        uint64_t end = start + tsm_box_extent(&r->all[i].box);
+
+        start = start < r->all[i].from ? r->all[i].from : start;
+        if (r->all[i].owes == TSM_MIGHT_WRITE || start >= to || end <= from ||
+            waits_for_function(&r->all[i], running, running_count))
+            continue;
+        start = start < from ? from : start;
+        end = end > to ? to : end;
+        if (count < TSM_GAP_COUNT_MAX)
+            gaps[count++] = (struct tsm_gap){start, end};
+        else
+            gaps[0] = (struct tsm_gap){from, to}; /* too many to tell apart: all of it */
+    }
+    tsm_lock_give(&r->lock);
+    tsm_gaps_sort(gaps, count);
+    return count;
 }

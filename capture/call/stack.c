@@ -23,6 +23,11 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/own_stack.h"
+#include "capture/call/intern.h"
+#include "capture/call/stack.h"
+#include "capture/lane/drain_thread.h"
+#include "capture/parts.h"
+#include "capture/process/mapping.h"
 
 #include <dlfcn.h>
 #include <errno.h>

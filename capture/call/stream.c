@@ -4,133 +4,12 @@
  * One lock for all edges is taken inside it, and alone when completion is worked out; it is never
  * held while anything else is waited for.
  */
-#include "capture/call/streams.h"
+#include "capture/call/stream_table.h"
 
 #include "capture/session.h"
+#include "capture/call/place.h"
 
-#include <string.h>
-
-#define STREAM_COUNT_MAX 65536u
-#define DEPTH_MAX        256u
-#define REUSE_DISTANCE   1024u /* streams that are forgotten before one of them is used again */
-
-struct tsm_streams {
-    struct tsm_lock edge_lock;
-    uint32_t count;
-    bool functions; /* some were sent and are not known to have run */
-    uint32_t number; /* of the next one; under the edge lock, like what follows */
-    uint32_t forgotten_count;
-    struct tsm_stream *oldest_forgotten, *newest_forgotten;
-    struct tsm_stream all[STREAM_COUNT_MAX];
-};
-
-/* Where commands go when there is no session or no room: harmless, never recorded as a stream. */
-static struct tsm_stream nowhere = {.number = SBT_STREAM_NONE};
-
-struct tsm_streams *tsm_streams_create(void)
-{
-    return tsm_memory_map(sizeof(struct tsm_streams));
-}
-
-static struct tsm_streams *current(void)
-{
-    struct tsm_session *s = tsm_session_of_call();
-
-    return s ? s->streams : NULL;
-}
-
-/* ---- life -------------------------------------------------------------------------------------
- */
-
-/* The edge lock is held. */
-static void push_forgotten(struct tsm_streams *streams, struct tsm_stream *stream)
-{
-    stream->next_forgotten = NULL;
-    if (streams->forgotten_count++ == 0)
-        streams->oldest_forgotten = stream;
-    else
-        streams->newest_forgotten->next_forgotten = stream;
-    streams->newest_forgotten = stream;
-}
-
-static struct tsm_stream *pop_forgotten(struct tsm_streams *streams)
-{
-    struct tsm_stream *stream = streams->oldest_forgotten;
-
-    if (streams->forgotten_count == 0)
-        return NULL;
-    streams->oldest_forgotten = stream->next_forgotten;
-    streams->forgotten_count--;
-    return stream;
-}
-
-/* A thread may still hold a pointer to it, and gets the new one's number then. */
-static void init(struct tsm_stream *stream, enum sbt_api api, uint32_t number)
-{
-    const struct tsm_lock lock = stream->lock;
-    const uint16_t incarnation = (uint16_t)(stream->incarnation + stream->is_forgotten);
-
-    memset(stream, 0, offsetof(struct tsm_stream, edges));
-    stream->lock = lock;
-    stream->incarnation = incarnation;
-    stream->number = number;
-    stream->api = api;
-}
-
-bool tsm_stream_is_awaited(const struct tsm_stream *stream)
-{
-    struct tsm_session *s = tsm_session_of_call();
-
-    return s && (stream->function > stream->completed || tsm_readbacks_await(s, stream) ||
-                 tsm_values_await(s, stream));
-}
-
-/* One that was forgotten long ago, and of which nothing is awaited. NULL: there is none. */
-static struct tsm_stream *take_forgotten(struct tsm_streams *streams)
-{
-    struct tsm_stream *stream = NULL;
-
-    tsm_lock_take(&streams->edge_lock);
-    if (streams->forgotten_count > REUSE_DISTANCE)
-        stream = pop_forgotten(streams);
-    tsm_lock_give(&streams->edge_lock);
-    if (!stream || !tsm_stream_is_awaited(stream))
-        return stream;
-    tsm_lock_take(&streams->edge_lock);
-    push_forgotten(streams, stream);
-    tsm_lock_give(&streams->edge_lock);
-    return NULL;
-}
-
-static struct tsm_stream *take_new(struct tsm_streams *streams)
-{
-    uint32_t index = __atomic_fetch_add(&streams->count, 1, __ATOMIC_RELAXED);
-
-    if (index < STREAM_COUNT_MAX)
-        return &streams->all[index];
-    __atomic_store_n(&streams->count, STREAM_COUNT_MAX, __ATOMIC_RELAXED);
-    return NULL;
-}
-
-struct tsm_stream *tsm_stream_create(enum sbt_api api)
-{
-    struct tsm_streams *streams = current();
-    struct tsm_stream *stream;
-
-    if (!streams)
-        return &nowhere;
-    stream = take_forgotten(streams);
-    if (!stream)
-        stream = take_new(streams);
-    if (!stream) {
-        tsm_session_unmodelled("more than 64512 streams alive", true);
-        return &nowhere;
-    }
-    tsm_lock_take(&streams->edge_lock);
-    init(stream, api, streams->number++);
-    tsm_lock_give(&streams->edge_lock);
-    return stream;
-}
+#define DEPTH_MAX 256u /* edges from one stream to another */
 
 uint64_t tsm_call_began(const struct tsm_call *call)
 {
@@ -182,7 +61,7 @@ static void join_legacy(struct tsm_streams *streams, struct tsm_stream *stream, 
 
 void tsm_stream_join(struct tsm_stream *stream)
 {
-    struct tsm_streams *streams = current();
+    struct tsm_streams *streams = tsm_streams_current();
 
     if (!streams)
         return;
@@ -197,9 +76,9 @@ void tsm_stream_join(struct tsm_stream *stream)
 
 void tsm_stream_joins(struct tsm_stream *stream, struct tsm_stream *legacy)
 {
-    struct tsm_streams *streams = current();
+    struct tsm_streams *streams = tsm_streams_current();
 
-    if (!streams || stream == legacy || stream->legacy || stream == &nowhere)
+    if (!streams || stream == legacy || stream->legacy || stream == &tsm_stream_nowhere)
         return;
     tsm_lock_take(&streams->edge_lock);
     stream->next_joined = legacy->joined;
@@ -210,37 +89,18 @@ void tsm_stream_joins(struct tsm_stream *stream, struct tsm_stream *legacy)
     stream->legacy = legacy;
 }
 
-/* The edge lock is held. */
-static void leave_legacy(struct tsm_stream *stream)
+void tsm_stream_leave_legacy(struct tsm_stream *stream, uint64_t sent)
 {
     if (!stream->legacy)
         return;
+    if (sent != stream->joined_seen)
+        add_edge(stream->legacy, stream, sent);
     if (stream->next_joined)
         stream->next_joined->previous_joined = stream->previous_joined;
     if (stream->previous_joined)
         stream->previous_joined->next_joined = stream->next_joined;
     else
         __atomic_store_n(&stream->legacy->joined, stream->next_joined, __ATOMIC_RELAXED);
-}
-
-void tsm_stream_forget(struct tsm_stream *stream)
-{
-    struct tsm_streams *streams = current();
-    uint64_t sent;
-
-    if (!streams || !stream || stream == &nowhere)
-        return;
-    tsm_lock_take(&streams->edge_lock);
-    sent = __atomic_load_n(&stream->sent, __ATOMIC_ACQUIRE);
-    if (!stream->is_forgotten) {
-        /* What is in it still runs, and the default stream waits for it. */
-        if (stream->legacy && sent != stream->joined_seen)
-            add_edge(stream->legacy, stream, sent);
-        leave_legacy(stream);
-        stream->is_forgotten = true;
-        push_forgotten(streams, stream);
-    }
-    tsm_lock_give(&streams->edge_lock);
 }
 
 void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position)
@@ -256,7 +116,7 @@ bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *
 
 void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
 {
-    struct tsm_streams *streams = current();
+    struct tsm_streams *streams = tsm_streams_current();
 
     if (!streams || !stream || !event || !tsm_stream_is_at(event, NULL) || event->stream == stream)
         return;
@@ -280,9 +140,51 @@ static void complete(struct tsm_stream *stream, uint64_t position, unsigned dept
     }
 }
 
+#define BEHIND_EDGES_MAX 256u /* that are looked at */
+
+struct behind {
+    uint32_t stream;
+    uint64_t position;
+    uint32_t left; /* edges that may still be looked at */
+};
+
+/* The edge lock is held. */
+static bool is_behind(const struct tsm_stream *stream, uint64_t position, struct behind *of)
+{
+    uint32_t kept = stream->edge_count < TSM_EDGE_COUNT ? stream->edge_count : TSM_EDGE_COUNT;
+
+    for (uint32_t i = 0; i < kept && of->left; i++) {
+        const struct tsm_edge *edge = &stream->edges[i];
+        if (edge->at >= position || edge->position <= edge->from->completed ||
+            edge->incarnation != edge->from->incarnation)
+            continue;
+        of->left--;
+        if (edge->from->number == of->stream && edge->position >= of->position)
+            return true;
+        if (edge->from != stream && is_behind(edge->from, edge->position, of))
+            return true;
+    }
+    return false;
+}
+
+bool tsm_stream_is_behind(const struct tsm_stream *stream, uint64_t position, uint32_t of_stream,
+                          uint64_t of_position)
+{
+    struct behind of = {of_stream, of_position, BEHIND_EDGES_MAX};
+    struct tsm_streams *streams = tsm_streams_current();
+    bool found;
+
+    if (!streams)
+        return false;
+    tsm_lock_take(&streams->edge_lock);
+    found = is_behind(stream, position, &of);
+    tsm_lock_give(&streams->edge_lock);
+    return found;
+}
+
 void tsm_stream_complete(struct tsm_stream *stream, uint64_t position)
 {
-    struct tsm_streams *streams = current();
+    struct tsm_streams *streams = tsm_streams_current();
 
     if (!streams)
         return;
@@ -291,9 +193,23 @@ void tsm_stream_complete(struct tsm_stream *stream, uint64_t position)
     tsm_lock_give(&streams->edge_lock);
 }
 
+void tsm_stream_complete_number(uint32_t number, uint64_t position)
+{
+    struct tsm_streams *streams = tsm_streams_current();
+    uint32_t count = streams ? __atomic_load_n(&streams->count, __ATOMIC_ACQUIRE) : 0;
+    uint32_t at = number;
+
+    /* Most are where they were created first. */
+    if (at >= count || streams->all[at].number != number)
+        for (at = 0; at < count && streams->all[at].number != number; at++)
+            ;
+    if (at < count)
+        tsm_stream_complete(&streams->all[at], position);
+}
+
 void tsm_stream_complete_waits(struct tsm_stream *stream, uint64_t ticks)
 {
-    struct tsm_streams *streams = current();
+    struct tsm_streams *streams = tsm_streams_current();
     uint32_t kept = stream->edge_count < TSM_EDGE_COUNT ? stream->edge_count : TSM_EDGE_COUNT;
 
     if (!streams)
@@ -312,9 +228,9 @@ void tsm_stream_complete_waits(struct tsm_stream *stream, uint64_t ticks)
 
 void tsm_stream_function_sent(struct tsm_stream *stream, uint64_t position)
 {
-    struct tsm_streams *streams = current();
+    struct tsm_streams *streams = tsm_streams_current();
 
-    if (!streams || stream == &nowhere)
+    if (!streams || stream == &tsm_stream_nowhere)
         return;
     tsm_lock_take(&streams->edge_lock);
     stream->function = position;

@@ -48,17 +48,17 @@ struct tsm_stream {
     uint64_t joined_seen; /* position of this one that the legacy stream's last edge names */
     uint64_t function;    /* position of the last function of the program that was sent */
     uint64_t function_ticks;
-    void *user;           /* the source's own */
-    uint32_t edge_count;  /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */
+    void *user;          /* the source's own */
+    uint32_t edge_count; /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */
     struct tsm_edge edges[TSM_EDGE_COUNT];
 };
 
-/* As tsm_call_on_stream(); `locked`: the stream's lock is held. */
+/* Works like tsm_call_on_stream(). `locked`: the caller holds the stream's lock. */
 void tsm_call_on_stream_slowly(struct tsm_call *call, struct tsm_stream *stream,
                                enum tsm_stream_use use, bool locked);
 
-/* Waits until the calls in progress that put something on the stream have returned, for a limited time.
- * The lock is held before and after, not meanwhile. */
+/* Waits until the calls in progress that put something on the stream have returned, for a limited
+ * time. The lock is held before and after, not meanwhile. */
 void tsm_turn_await(struct tsm_stream *stream);
 extern uint64_t tsm_turn_limit_ns;
 
@@ -99,8 +99,14 @@ static inline void tsm_stream_sent(struct tsm_stream *stream, uint64_t position)
 /* Commands up to `position` are complete, and with them what they waited for. */
 void tsm_stream_complete(struct tsm_stream *stream, uint64_t position);
 
-/* What was sent to `stream` before `ticks` is complete: so is what it had to wait for by then. */
+/* Completes the streams that commands of `stream` sent before `ticks` had to wait for. Call it when
+ * these commands are complete. */
+void tsm_stream_complete_number(uint32_t number, uint64_t position);
 void tsm_stream_complete_waits(struct tsm_stream *stream, uint64_t ticks);
+/* Tests whether the command at `position` of the stream waits, as far as it is known, until the one
+ * at `of_position` of `of_stream`, which is not complete, is. */
+bool tsm_stream_is_behind(const struct tsm_stream *stream, uint64_t position, uint32_t of_stream,
+                          uint64_t of_position);
 
 /* ---- functions of the program that the GPU calls ---- */
 
@@ -110,7 +116,7 @@ void tsm_stream_function_sent(struct tsm_stream *stream, uint64_t position);
 /* Is there one of which the host does not know that it has run? Cheap where there never was one. */
 bool tsm_streams_await_functions(struct tsm_streams *streams);
 
-/* What was sent before `ticks` to `stream` (NULL: to all streams of `api`) is complete. */
+/* Completes the host functions sent before `ticks` to `stream` (NULL: to all streams of `api`). */
 void tsm_streams_functions_complete(struct tsm_streams *streams, enum sbt_api api,
                                     const struct tsm_stream *stream, uint64_t ticks);
 

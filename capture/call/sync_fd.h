@@ -19,7 +19,7 @@ struct tsm_sync_point {
     uint64_t point;
 };
 
-/* What a descriptor stands for. More than one point: several were merged. */
+/* Points on streams that a descriptor stands for. More than one point: several were merged. */
 #define TSM_SYNC_POINTS 8u
 struct tsm_sync_points {
     struct tsm_sync_point all[TSM_SYNC_POINTS];
@@ -43,7 +43,7 @@ void tsm_sync_fd_follow(int fd, tsm_sync_ready *ready, const struct tsm_sync_poi
 /* Returns whether `fd` is followed, and for what it stands. `out` may be NULL. */
 bool tsm_sync_fd_find(int fd, struct tsm_sync_points *out);
 
-/* What the program has done. */
+/* Follows what the program did with a descriptor. */
 void tsm_sync_fd_duplicated(int from, int to);
 void tsm_sync_fd_merged(int first, int second, int to);
 void tsm_sync_fds_closed(unsigned first, unsigned last);

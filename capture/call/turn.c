@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that put a command on a stream and may then wait for the GPU. Their stream's lock cannot be held
- * meanwhile: what the GPU waits for may be another thread's call on that stream. But who calls next must
- * not reach the driver before them, or the recorded order is wrong.
+ * Calls that put a command on a stream and may then wait for the GPU. Their stream's lock cannot be
+ * held meanwhile: what the GPU waits for may be another thread's call on that stream. But who calls
+ * next must not reach the driver before them, or the recorded order is wrong.
  *
- * A call that waits for what its stream was given before is made short: the recorder waits for that first,
- * with no lock, and gives the call its place when nothing was sent meanwhile. To the program it looks as if
- * its thread were slower. Then such a call, like those that seldom wait at all, has a turn: the others of
- * the stream wait until it returns. It may still wait for one of them (a copy that the driver must stage;
- * work that came to another stream which the default stream joins). So they wait for a limited time. When
- * that is over the trace says that their order is not known. docs/decisions/012-turns.md
+ * A call that waits for what its stream was given before is made short: the recorder waits for that
+ * first, with no lock, and gives the call its place when nothing was sent meanwhile. To the program
+ * it looks as if its thread were slower. Then such a call, like those that seldom wait at all, has
+ * a turn: the others of the stream wait until it returns. It may still wait for one of them (a copy
+ * that the driver must stage; work that came to another stream which the default stream joins). So
+ * they wait for a limited time. When that is over the trace says that their order is not known.
+ * docs/decisions/012-turns.md
  */
-#include "capture/call/streams.h"
+#include "capture/call/path.h"
 
 #include "base/clock.h"
+#include "capture/call/place.h"
 
 #include <errno.h>
 
@@ -57,7 +59,8 @@ static void give_up(struct tsm_stream *stream)
 {
     set_past(&stream->turn, stream->turn.last);
     tsm_lock_give(&stream->lock);
-    tsm_session_unmodelled("order of two threads' calls on a stream, one of which waits for the GPU", true);
+    tsm_session_unmodelled(
+        "order of two threads' calls on a stream, one of which waits for the GPU", true);
     take_lock(stream);
 }
 
@@ -97,7 +100,7 @@ void tsm_turn_begin(struct tsm_stream *stream, uint64_t position)
     __atomic_add_fetch(&turn->count, 1, __ATOMIC_RELEASE);
 }
 
-/* Those before it were waited for when it began. */
+/* Earlier calls were waited for when this one began. */
 void tsm_turn_end(struct tsm_stream *stream, uint64_t position)
 {
     struct tsm_turn *turn = &stream->turn;
@@ -110,8 +113,42 @@ void tsm_turn_end(struct tsm_stream *stream, uint64_t position)
         tsm_futex_wake(&turn->word, 64);
 }
 
+SELDOM void tsm_call_on_stream_slowly(struct tsm_call *call, struct tsm_stream *stream,
+                                      enum tsm_stream_use use, bool locked)
+{
+    if (call->info & NOT_KEPT) { /* takes no place */
+        if (locked)
+            tsm_lock_give(&stream->lock);
+        return;
+    }
+    if (!locked)
+        tsm_stream_lock_wait(stream);
+    if (tsm_stream_is_joined(stream))
+        tsm_stream_join(stream);
+    if (tsm_turn_is_taken(stream))
+        tsm_turn_await(stream);
+    take_place(call, stream);
+    call->holds = use == TSM_ENQUEUES           ? HOLDS_LOCK
+                  : use == TSM_SENDS_AND_BLOCKS ? HOLDS_TURN
+                                                : HOLDS_NOTHING;
+    if (use == TSM_SENDS_AND_BLOCKS)
+        tsm_turn_begin(stream, call->position);
+    if (use != TSM_ENQUEUES)
+        tsm_lock_give(&stream->lock);
+    /* A destroying command (a stream-ordered free): its place among the stream's commands is here,
+     * not before the wait for the lock. The floor stays at the older stamp. */
+    if (is_destroy(call->info)) {
+        uint64_t stamp;
+        COMPILER_FENCE();
+        stamp = tsm_ticks();
+        if (stamp <= stream->stamp)
+            stamp = stream->stamp + 1;
+        tsm_call_record(call)->begin = tsm_lane_key(call->lane, stamp);
+    }
+}
+
 void tsm_call_on_synchronized_stream(struct tsm_call *call, struct tsm_stream *stream,
-                                void (*settle)(void *user), void *user)
+                                     void (*settle)(void *user), void *user)
 {
     uint64_t known;
 

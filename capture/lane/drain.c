@@ -21,6 +21,11 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "capture/call/intern.h"
+#include "capture/call/note.h"
+#include "capture/lane/drain_thread.h"
+#include "capture/process/control.h"
+#include "capture/process/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +67,7 @@ static void barrier(const struct tsm_drain *d)
         nanosleep(&millisecond, NULL);
 }
 
-/* What keeps the lane's next record from having a smaller key. */
+/* Returns the lower bound of the key of the lane's next record. */
 static uint64_t floor_of(const struct tsm_lane_header *h)
 {
     uint64_t pending = load(&h->pending);
@@ -430,25 +435,6 @@ static void do_favour(struct tsm_session *s)
     tsm_futex_wake(&s->favour_done, INT32_MAX);
 }
 
-bool tsm_drain_ask(struct tsm_session *s, void (*favour)(void *argument), void *argument)
-{
-    bool done = false;
-
-    tsm_lock_take(&s->favour_lock);
-    s->favour_argument = argument;
-    __atomic_store_n(&s->favour, favour, __ATOMIC_RELEASE);
-    while (!done && __atomic_load_n(&s->drain_state, __ATOMIC_ACQUIRE) == TSM_DRAIN_RUNNING) {
-        uint32_t seen = __atomic_load_n(&s->favour_done, __ATOMIC_SEQ_CST);
-        done = !__atomic_load_n(&s->favour, __ATOMIC_ACQUIRE);
-        if (done)
-            break;
-        tsm_session_nudge(s);
-        tsm_futex_wait(&s->favour_done, seen, 1000000000u);
-    }
-    tsm_lock_give(&s->favour_lock);
-    return done;
-}
-
 static void turn_off(void)
 {
     struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
@@ -633,7 +619,8 @@ static void prepare_thread(struct tsm_drain *d)
         pthread_sigmask(SIG_UNBLOCK, &bus_error, NULL);
     }
     d->own_descriptors = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
-    /* Where standard output is expected nothing of ours may be: a stray write must not hit it. */
+    /* Occupies descriptors 0 to 2 with files of no effect, so that a stray write of the program
+     * hits nothing of ours. */
     for (int i = 0; d->own_descriptors && i < 3; i++) {
         if (open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
             syscall(SYS_memfd_create, "ts-none", MFD_CLOEXEC);

@@ -23,7 +23,7 @@ struct tsm_drain {
     struct tsm_session *session;
     struct tsm_merge merge; /* merge.lanes[i], session->lanes[i] and lanes[i] belong together */
     struct tsm_drain_lane *lanes;
-    uint32_t lane_capacity;
+    size_t lane_capacity;
     int lanes_fd;
     int folder_fd; /* that the files are in, for a program that changes its root; -1 none */
     uint64_t lanes_file_size;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/lane/drain.h"
 
+#include "base/array.h"
 #include "base/text.h"
+#include "capture/process/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,19 +54,9 @@ static uint8_t *extend(struct tsm_drain *d, uint64_t size, uint64_t stride)
 
 static int reserve_arrays(struct tsm_drain *d, uint32_t count)
 {
-    struct tsm_drain_lane *lanes;
-    uint32_t capacity = d->lane_capacity ? d->lane_capacity : 16;
-
-    while (capacity < count)
-        capacity *= 2;
-    if (capacity == d->lane_capacity)
-        return 0;
-    lanes = realloc(d->lanes, capacity * sizeof(*lanes));
-    if (!lanes)
-        return tsm_fail(TSM_E_MEMORY, "no memory for %u lanes", capacity);
-    d->lanes = lanes;
-    d->lane_capacity = capacity;
-    return 0;
+    return TSM_ARRAY_RESERVE(d->lanes, d->lane_capacity, count)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for %u lanes", count);
 }
 
 static int add_lane(struct tsm_drain *d, uint8_t *memory, uint64_t size)
@@ -248,7 +240,7 @@ static int write_schemas(struct sbt_writer *w)
     return error;
 }
 
-/* Of the trace, and of what lies beside it. */
+/* Session of the trace, and of the files beside it. */
 static struct sbt_session session_of(const struct tsm_session *s)
 {
     struct sbt_session session = {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A lanes file that becomes shorter while it is mapped (somebody truncates it, the disk under a
- * sparse part of it is full and the kernel is too old to be asked first): touching it raises SIGBUS,
- * which would end the program. See docs/decisions/013-lanes-file.md.
+ * sparse part of it is full and the kernel is too old to be asked first): touching it raises
+ * SIGBUS, which would end the program. See docs/decisions/013-lanes-file.md.
  *
  * Where the program leaves SIGBUS at its default, a handler of ours puts zeroed memory in place of
  * the lane that was touched, and the drain thread ends the recording. Any other SIGBUS gets the
  * default action, as it would have without us. A handler of the program's is never replaced.
  */
 #include "capture/session.h"
+#include "capture/lane/drain_thread.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
  *     offset 0                            struct tsm_lanes_header, TSM_LANES_HEADER_SIZE bytes
  *     offset TSM_LANES_HEADER_SIZE        lane 0: struct tsm_lane_header in TSM_LANE_HEADER_SIZE
  *                                         bytes, then a ring of first_lane_size bytes
- *     behind it                           lanes 1..: the same with lane_size bytes
+ *     after it                           lanes 1..: the same with lane_size bytes
  *
  * Ring sizes are powers of two. Positions (head, tail, flushed) count bytes since the lane was made
  * and never wrap; a position's place is position & (size - 1). Entries are 8-byte aligned and never

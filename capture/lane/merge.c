@@ -4,32 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void tsm_merge_finish(struct tsm_merge *m)
 {
     free(m->lanes);
     free(m->heap);
-    sbt_map_finish(&m->there);
+    tsm_map_finish(&m->there);
     memset(m, 0, sizeof(*m));
 }
 
 int tsm_merge_add_lane(struct tsm_merge *m, const uint8_t *ring, uint64_t size)
 {
-    if (m->lane_count == m->lane_capacity) {
-        uint32_t capacity = m->lane_capacity ? 2 * m->lane_capacity : 16;
-        struct tsm_merge_lane *lanes = realloc(m->lanes, capacity * sizeof(*lanes));
-        uint32_t *heap;
+    size_t heap_capacity = m->lane_capacity, need = (size_t)m->lane_count + 1;
 
-        if (!lanes)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %u lanes", capacity);
-        m->lanes = lanes;
-        heap = realloc(m->heap, capacity * sizeof(*heap));
-        if (!heap)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %u lanes", capacity);
-        m->heap = heap;
-        m->lane_capacity = capacity;
-    }
-    m->lanes[m->lane_count++] = (struct tsm_merge_lane){.ring = ring, .size = size};
-    return 0;
+    return TSM_ARRAY_RESERVE(m->heap, heap_capacity, need) &&
+                   TSM_ARRAY_PUSH(m->lanes, m->lane_count, m->lane_capacity,
+                                  (struct tsm_merge_lane){.ring = ring, .size = size})
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for %zu lanes", need);
 }
 
 /* ---- entries, checked -------------------------------------------------------------------------
@@ -176,7 +169,7 @@ static int hand_over(struct tsm_merge *m, struct tsm_merge_lane *lane, const str
     return sbt_writer_piece(m->writer, &key, p + 1, p->data_size);
 }
 
-/* Where the lane is torn it only stops: the records before that place are still to come. */
+/* A torn lane only stops here: the records before the torn place are still to come. */
 int tsm_merge_pieces(struct tsm_merge *m, struct tsm_merge_lane *lane, uint64_t until)
 {
     if (lane->scanned < lane->read)
@@ -331,7 +324,7 @@ static int write_fitted(struct tsm_merge *m, const struct sbt_record *misfit)
 
 static bool is_there(struct tsm_merge *m, uint32_t thread)
 {
-    uint64_t *count = m->there.count ? sbt_map_find(&m->there, thread) : NULL;
+    uint64_t *count = m->there.count ? tsm_map_find(&m->there, thread) : NULL;
 
     if (!count || !*count)
         return false;

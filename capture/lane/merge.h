@@ -10,8 +10,8 @@
 #ifndef CAPTURE_LANE_MERGE_H
 #define CAPTURE_LANE_MERGE_H
 
+#include "base/map.h"
 #include "capture/lane/lane.h"
-#include "format/map.h"
 #include "tracesmith/writer.h"
 
 /* Ids of strings of our own: above those that a session can give out. */
@@ -33,13 +33,14 @@ struct tsm_merge_lane {
 struct tsm_merge {
     struct sbt_writer *writer;
     struct tsm_merge_lane *lanes; /* [0] is lane 0, definitions */
-    uint32_t lane_count, lane_capacity;
+    uint32_t lane_count;
+    size_t lane_capacity;
     uint32_t *heap; /* lanes with a record before their limit, smallest (key, index) on top */
     uint32_t heap_count;
     struct tsm_clock_line clock;
     uint64_t start_ns;
     uint64_t record_count; /* in the trace */
-    struct sbt_map there;  /* thread -> so many of its next records are in the trace already */
+    struct tsm_map there;  /* thread -> so many of its next records are in the trace already */
     uint64_t cut;          /* leave out commands with a smaller key */
     struct tsm_missing kept_out;
     /* Called before the first record of each type is written; NULL: the trace describes them. */
@@ -67,14 +68,14 @@ int tsm_merge_write(struct tsm_merge *m, struct sbt_record *record, uint64_t beg
 
 uint64_t tsm_merge_ns(const struct tsm_merge *m, uint64_t ticks);
 
-/* Key of the first record at or behind position `at` of a lane; UINT64_MAX when there is none. */
+/* Key of the first record at or after position `at` of a lane; UINT64_MAX when there is none. */
 uint64_t tsm_merge_key_at(const struct tsm_merge_lane *lane, uint64_t at);
 
 /* ---- the end of a trace (capture/lane/merge_end.c)
  * -------------------------------------------------
  */
 
-/* What lanes count of records that are missing, added up. */
+/* Sums of the records that lanes count as missing. */
 struct tsm_merge_ending {
     struct tsm_missing lost; /* less what LOST records tell of already */
     uint64_t lost_count;     /* all of it */
@@ -82,7 +83,7 @@ struct tsm_merge_ending {
     struct tsm_missing torn; /* one for each torn lane: at least so much is lost */
 };
 
-/* What came after the place where `lane` is torn is lost. */
+/* Counts what came after the torn place of `lane` as lost. */
 void tsm_merge_ending_torn(struct tsm_merge_ending *ending, const struct tsm_merge *m,
                            const struct tsm_merge_lane *lane);
 

@@ -23,6 +23,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define ALONE_SIZE (1u << 20) /* of lanes, whose records take less time than to start a thread */
+
 struct salvage {
     const char *trace_path;
     char lanes_path[4200], new_path[4200], types_path[4200];
@@ -205,7 +207,7 @@ static int note_there(struct salvage *s, uint64_t seq)
         error = sbt_cursor_seek(cursor, seq);
     while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) > 0) {
         bool added;
-        uint64_t *count = sbt_map_insert(&s->merge.there, record->thread, &added);
+        uint64_t *count = tsm_map_insert(&s->merge.there, record->thread, &added);
         if (!count)
             error = tsm_fail(TSM_E_MEMORY, "out of memory");
         else
@@ -216,7 +218,8 @@ static int note_there(struct salvage *s, uint64_t seq)
     return error;
 }
 
-/* What may be in the lanes, and is not described in the trace yet: see capture/call/declare.h. */
+/* Describes the record types that may be in the lanes and are not described in the trace yet: see
+ * capture/call/declare.h. */
 static int describe(struct salvage *s)
 {
     struct sbt_reader *reader = NULL;
@@ -244,7 +247,7 @@ static int set_up_merge(struct salvage *s)
 {
     const struct tsm_lanes_header *h = s->header;
     struct sbt_writer_options options = {
-        .append = true, .durable = true, .takes_contents = true, .threads = 1};
+        .append = true, .durable = true, .takes_contents = true, .threads = s->size > ALONE_SIZE};
     struct tsm_merge *m = &s->merge;
     uint64_t flushed = h->flushed[h->flush_epoch & 1];
     int error = sbt_writer_create(&m->writer, s->trace_path, NULL, &options);
@@ -252,7 +255,8 @@ static int set_up_merge(struct salvage *s)
     if (error)
         return error;
     s->present = sbt_writer_record_count(m->writer);
-    /* What was cut off is in the lanes, but for what they had given up already. */
+    /* Records that were cut off are in the lanes, except those that the lanes had given up
+     * already. */
     sbt_writer_lost(m->writer, flushed > s->present ? flushed - s->present : 0);
     s->result.lost_count = flushed > s->present ? flushed - s->present : 0;
     m->record_count = s->present;

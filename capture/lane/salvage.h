@@ -27,9 +27,9 @@ struct tsm_salvage_result {
                                   the trace has a LOST record for each */
 };
 
-/* 1: done, the trace ends with SBT_END_RECOVERED and the lanes file is gone. 0: nothing to do
+/* 1: done, the trace ends with SBT_END_RECOVERED and the lanes file is removed. 0: nothing to do
  * (no lanes file; `result->running`; `result->unbegun`, or a trace that the recorder itself has
- * finished: then the lanes file is gone). A trailer that a repair wrote does not count. Negative: neither file was given up; trying again is safe. `result` may be NULL. */
+ * finished: then the lanes file is removed). A trailer that a repair wrote does not count. Negative: neither file was given up; trying again is safe. `result` may be NULL. */
 int tsm_salvage(const char *trace_path, struct tsm_salvage_result *result);
 
 #endif

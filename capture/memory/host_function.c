@@ -7,8 +7,14 @@
  */
 #include "capture/session.h"
 
+#include "base/array.h"
 #include "capture/call/streams.h"
 #include "format/record.h"
+#include "capture/call/note.h"
+#include "capture/call/payload.h"
+#include "capture/call/readbacks.h"
+#include "capture/call/value.h"
+#include "capture/memory/host_changes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -122,16 +128,10 @@ struct sorted_words {
 /* The first word that is not less; `count`: none. */
 static size_t find_word(const uint64_t *words, size_t count, uint64_t least)
 {
-    size_t low = 0;
+    size_t at;
 
-    for (size_t high = count; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        if (words[middle] < least)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    TSM_BISECT(at, count, words[at] >= least);
+    return at;
 }
 
 static bool visit_sorted(void *user, uint64_t start, uint64_t size)
@@ -220,7 +220,7 @@ static void append(struct tsm_call *call, const struct tsm_box *box, bool late)
     const bool is_kept = !(call->info & TSM_TYPE_OFF);
     const bool large = !late && !captured && is_kept && !fits(call, tsm_box_size(box));
 
-    /* Of tracked memory what it holds was recorded before the call. */
+    /* The content of tracked memory was recorded before the call. */
     if (large && !tsm_hostmem_holds(call->lane->session, (uint64_t)(uintptr_t)box->data,
                                     tsm_box_extent(box)))
         write_parts(call, box);

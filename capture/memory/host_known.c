@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the device has written into host memory that it shares with the program: it counts as
- * recorded, or as not known.
+ * Marks host memory shared with the program that the device has written: as recorded, or as
+ * unknown.
  */
 #include "capture/memory/host_memory.h"
+#include "capture/call/readbacks.h"
+#include "capture/memory/gaps.h"
+#include "capture/memory/host_changes.h"
 
 #include <string.h>
 
@@ -73,12 +76,14 @@ static void know_range(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_
     from = from < r->start ? r->start : from;
     to = to > r->end ? r->end : to;
     h->is_held = r->is_held || r->is_mixed;
+    h->device = r->device;
     for (uint64_t at = first, size; at < last; at += size) {
         const uint64_t left = (last - at + PAGE - 1) & ~(uint64_t)(PAGE - 1);
         size = left < KNOWN_STEP ? left : KNOWN_STEP;
         take_known(lane, h, r, at, size, from, to);
     }
     h->is_held = false;
+    h->device = (struct tsm_gap){0};
 }
 
 void tsm_hostmem_known(struct tsm_lane *lane, uint64_t from, uint64_t to)
@@ -123,6 +128,7 @@ void tsm_hostmem_unknown(struct tsm_session *s, uint64_t start, uint64_t end)
         struct tsm_hostmem_range *r = &h->ranges[i];
         uint64_t from = start < r->start ? r->start : start, to = end > r->end ? r->end : end;
         r->is_mixed |= from < to;
+        tsm_hostmem_add_device(r, from, to);
         for (uint64_t at = from & ~(uint64_t)(PAGE - 1); at < to; at += PAGE)
             r->hashes[(at - r->first_page) / PAGE] = UNKNOWN;
     }

@@ -23,6 +23,12 @@
 #include "capture/memory/host_memory.h"
 
 #include "base/hash.h"
+#include "capture/call/note.h"
+#include "capture/call/readbacks.h"
+#include "capture/call/value.h"
+#include "capture/memory/gaps.h"
+#include "capture/memory/host_changes.h"
+#include "capture/parts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -288,7 +294,7 @@ static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hos
         r->watched = false;
         r->refused = true;
     }
-    /* What the program filled it with before is looked at now; from here on writes count. */
+    /* Content from before counts as read now; later writes are changes. */
     if (r->watched)
         r->watched = arm(h, r);
     r->fresh = r->had_gaps = false;
@@ -308,7 +314,8 @@ static bool shares_pages(const struct tsm_hostmem_range *a, const struct tsm_hos
     return a != b && a->first_page < tsm_hostmem_end_of(b) && b->first_page < tsm_hostmem_end_of(a);
 }
 
-/* What `r` shares with others: also to be called when one of them has come or is gone. */
+/* Finds the ranges that share memory with `r`. Call it again when such a range was created or
+ * destroyed. */
 static void find_neighbours(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     bool first = false, last = false, more = false;
@@ -542,7 +549,7 @@ bool tsm_hostmem_holds(struct tsm_session *s, uint64_t start, uint64_t size)
     return found;
 }
 
-void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end)
+void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end, uint64_t from)
 {
     struct tsm_hostmem *h = s->hostmem;
 
@@ -552,6 +559,8 @@ void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end)
         if (r->start >= end || start >= r->end)
             continue;
         r->is_held = true;
+        if (from)
+            tsm_hostmem_add_device(r, from, end);
         __atomic_store_n(&h->has_held, true, __ATOMIC_RELEASE);
     }
     tsm_lock_give(&h->lock);
@@ -582,14 +591,16 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
         h->writers[h->writer_count++] = thread;
     for (uint32_t i = 0; i < h->range_count; i++) {
         struct tsm_hostmem_range *r = &h->ranges[i];
-        if (only == HELD ? !r->is_held : only && r->start != only)
+        if (h->entered ? !r->had_gaps : only == HELD ? !r->is_held : only && r->start != only)
             continue;
         bool is_shared = !by && h->is_shared && !r->fresh && h->is_shared(r->start);
         h->is_by = by && !r->fresh && by(r->start, &h->by.stream, &h->by.position);
         h->has_changed = false;
         h->is_held = r->is_held || r->is_mixed;
+        h->device = r->device;
         if (!r->is_leaving && (!by || h->is_by)) {
             r->is_mixed = false;
+            r->device = (struct tsm_gap){0};
             publish(lane, h, r);
         }
         r->is_held &= r->is_leaving;
@@ -598,6 +609,7 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
                                    true);
     }
     h->is_by = h->is_held = false;
+    h->device = (struct tsm_gap){0};
     tsm_hostmem_remove_writer(h, thread);
 }
 
@@ -663,7 +675,7 @@ void tsm_hostmem_hold(uint64_t start, uint64_t size)
     struct tsm_session *s = tsm_session_current();
 
     if (s)
-        tsm_hostmem_held(s, start, start + size);
+        tsm_hostmem_held(s, start, start + size, 0);
 }
 
 void tsm_hostmem_publish_held(void)
@@ -696,7 +708,7 @@ static uint64_t look_at_part(struct tsm_lane *lane, struct tsm_hostmem *h,
     uint64_t read_end = (given->read_end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     uint64_t changed, pages = 0;
 
-    /* Of what was written while it was the device's nothing tells any more. */
+    /* Writes from the time when the memory was the device's leave no trace. */
     if (r->had_gaps || given->is_late || read_end > to)
         read_end = to;
     changed = from < read_end ? look_at_all(lane, h, r, from, read_end) : 0;
@@ -763,11 +775,23 @@ void tsm_hostmem_given(bool (*next)(struct tsm_given *out))
     errno = saved_errno;
 }
 
+/* Commands before the function in its stream, or in its graph, are over; of what they wrote where a
+ * later command is going to write the thread's record has nothing. */
+static void enter(struct tsm_hostmem *h, struct tsm_running writer)
+{
+    struct tsm_lane *lane = tsm_thread_lane(tsm_session_of_call());
+
+    tsm_hostmem_add_writer(h, writer);
+    h->entered = &writer;
+    publish_all(lane, false, NULL, ALL);
+    h->entered = NULL;
+}
+
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
 {
     tsm_readbacks_before(stream, done);
     tsm_function_reached(stream, done);
-    publish_then(true, NULL, tsm_hostmem_add_writer, (struct tsm_running){stream, position}, 0);
+    publish_then(true, NULL, enter, (struct tsm_running){stream, position}, 0);
 }
 
 void tsm_function_left(uint32_t stream, uint64_t position)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of the tracking of host memory share: host_memory.c looks for changes,
- * host_write.c writes them down.
+ * Shared parts of the tracking of host memory: host_memory.c looks for changes, host_write.c writes
+ * them down.
  */
 #ifndef CAPTURE_MEMORY_HOST_MEMORY_H
 #define CAPTURE_MEMORY_HOST_MEMORY_H
 
 #include "capture/memory/pagemap.h"
 #include "capture/session.h"
+#include "capture/memory/gaps.h"
 
 #include <string.h>
 
@@ -29,6 +30,7 @@ struct tsm_hostmem_range {
     bool fresh;    /* never looked at: whatever is there counts as a change */
     bool had_gaps; /* written pages were left out in part: all are to be looked at again */
     bool is_held;  /* a command that may have written there has completed since it was looked at */
+    struct tsm_gap device; /* ... that writes there, or was given an address there; empty: none */
     /* Commands that copy or fill wrote there, or were under way when it was looked at: how much of
      * that was seen then depends on how fast the device is. */
     bool is_mixed;
@@ -51,8 +53,10 @@ struct tsm_hostmem {
     bool by_parts;                     /* ... and what has not changed is its, too */
     bool has_changed;                  /* something was written down since this was cleared */
     bool is_held;                      /* what is looked at was, see struct tsm_hostmem_range */
+    struct tsm_gap device;             /* ... likewise */
     bool has_held;                     /* some range is; looked at without the lock */
     bool (*is_shared)(uint64_t start); /* see tsm_hostmem_shared() */
+    const struct tsm_running *entered; /* a function: what is looked at was there when it began */
     uint32_t writer_count; /* functions of the program that run now, and perhaps its threads */
     struct tsm_running writers[TSM_HOSTMEM_WRITER_COUNT_MAX + 1];
     uint32_t gap_count; /* of the block */
@@ -71,7 +75,7 @@ void tsm_hostmem_write_run(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_
                            uint64_t from, uint64_t to);
 
 /* Writes down a hash of what of `size` bytes from `base` on, which h->bytes holds, the command was
- * given: behind its changes, and those of the program. */
+ * given: after its changes, and those of the program. */
 void tsm_hostmem_write_hash(const struct tsm_hostmem *h, uint64_t base, uint64_t size);
 
 /* Compares `size` bytes of whole pages, read into h->bytes, with what was recorded; writes what
@@ -82,6 +86,22 @@ uint64_t tsm_hostmem_write_changes(struct tsm_lane *lane, struct tsm_hostmem *h,
 /* Who writes from now on. */
 void tsm_hostmem_add_writer(struct tsm_hostmem *h, struct tsm_running writer);
 void tsm_hostmem_remove_writer(struct tsm_hostmem *h, struct tsm_running writer);
+
+/* A command that is complete may have written [from, to): what has changed from the first such byte
+ * to the last one may be the device's. */
+static inline void tsm_hostmem_add_device(struct tsm_hostmem_range *r, uint64_t from, uint64_t to)
+{
+    const bool is_empty = r->device.start == r->device.end;
+
+    from = from < r->start ? r->start : from;
+    to = to > r->end ? r->end : to;
+    if (from >= to)
+        return;
+    if (is_empty || from < r->device.start)
+        r->device.start = from;
+    if (is_empty || to > r->device.end)
+        r->device.end = to;
+}
 
 static inline uint64_t tsm_hostmem_end_of(const struct tsm_hostmem_range *r)
 {

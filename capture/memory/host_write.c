@@ -5,13 +5,24 @@
 #include "capture/memory/host_memory.h"
 
 #include "base/hash.h"
+#include "capture/call/note.h"
+#include "capture/call/payload.h"
+#include "capture/call/readbacks.h"
+#include "capture/call/value.h"
+#include "capture/memory/gaps.h"
+#include "capture/memory/host_changes.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* [from, to) of the program's addresses, which lie in h->bytes from `base` on. */
-static void write_span(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
-                       uint64_t to)
+static bool is_same(const struct tsm_running *a, const struct tsm_running *b)
+{
+    return a->stream == b->stream && a->position == b->position;
+}
+
+/* Writes [from, to) of the program's addresses, which lie in h->bytes from `base` on. */
+static void write_part(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
+                       uint64_t to, uint32_t flags)
 {
     struct tsm_note note = {
         .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
@@ -30,14 +41,44 @@ static void write_span(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t ba
     note.data = h->reference;
     note.data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(to - from);
     for (uint32_t i = 0; i < h->writer_count; i++) {
+        if (h->entered && !is_same(&h->writers[i], h->entered))
+            continue;
         note.slots[3] = h->writers[i].stream;
         note.slots[4] = h->writers[i].position;
-        note.flags = h->is_held && note.slots[3] == SBT_STREAM_NONE ? SBT_RECORD_HELD : 0;
+        if (h->entered)
+            note.flags = SBT_RECORD_DEVICE;
+        else
+            note.flags = note.slots[3] == SBT_STREAM_NONE ? flags : 0;
         tsm_note_write(lane, &note);
     }
 }
 
-/* What of [from, to) the command was given. Its bytes are in the trace anyway, as HOST_WRITE. */
+static uint64_t limit(uint64_t value, uint64_t from, uint64_t to)
+{
+    if (value < from)
+        return from;
+    return value > to ? to : value;
+}
+
+/* Writes [from, to); what a command may have written is a record of its own. */
+static void write_span(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
+                       uint64_t to)
+{
+    const uint32_t held = h->is_held ? SBT_RECORD_HELD : 0;
+    const uint64_t begin = limit(h->device.start, from, to);
+    const uint64_t end = limit(h->device.end, begin, to);
+
+    if (!held || begin == end) {
+        write_part(lane, h, base, from, to, held);
+        return;
+    }
+    write_part(lane, h, base, from, begin, held);
+    write_part(lane, h, base, begin, end, held | SBT_RECORD_DEVICE);
+    write_part(lane, h, base, end, to, held);
+}
+
+/* Writes the part of [from, to) that the command was given. Its bytes are in the trace anyway, as
+ * HOST_WRITE. */
 static void write_given(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
                         uint64_t from, uint64_t to)
 {
@@ -92,17 +133,6 @@ void tsm_hostmem_write_run(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_
     write_seen(lane, h, base, from, to);
 }
 
-void tsm_gaps_sort(struct tsm_gap *gaps, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        for (uint32_t k = i; k > 0 && gaps[k].start < gaps[k - 1].start; k--) {
-            struct tsm_gap swapped = gaps[k];
-            gaps[k] = gaps[k - 1];
-            gaps[k - 1] = swapped;
-        }
-    }
-}
-
 void tsm_hostmem_add_writer(struct tsm_hostmem *h, struct tsm_running writer)
 {
     if (h->writer_count < TSM_HOSTMEM_WRITER_COUNT_MAX)
@@ -130,7 +160,7 @@ static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t f
     tsm_hostmem_write_run(lane, h, from, from, to);
 }
 
-/* What write() records of `what` is also `writer`'s. */
+/* Calls write() for `what` and counts what that records as `writer`'s, too. */
 static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *, const void *what),
                        const void *what, struct tsm_running writer)
 {

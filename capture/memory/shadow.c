@@ -12,6 +12,8 @@
 #include "base/touched.h"
 #include "capture/memory/pagemap.h"
 #include "capture/session.h"
+#include "capture/call/note.h"
+#include "capture/call/payload.h"
 
 #include <errno.h>
 #include <string.h>
@@ -147,7 +149,7 @@ static void judge(struct tsm_shadow *s, struct side *side, uint64_t bytes)
 
 typedef void see_pages(struct tsm_shadow *s, uint64_t from, uint64_t to);
 
-/* False: the kernel does not tell any more. */
+/* Finds the written pages. Returns false if the kernel no longer reports them. */
 static bool see_written(struct tsm_shadow *s, struct side *side, see_pages *see)
 {
     uint64_t start = (uint64_t)(uintptr_t)side->memory, end = start + s->size;

@@ -42,15 +42,15 @@ void tsm_shadow_destroy(struct tsm_shadow *shadow);
  * real memory, and whatever changes there is recorded at addresses from `place` on. Right after
  * create, of memory that is not ordinary. */
 void tsm_shadow_share(struct tsm_shadow *shadow, uint64_t place);
-/* What pull has changed since the last time, or was there at first, is recorded as HOST_WRITE. */
+/* Records as HOST_WRITE what pull has changed since the last call, or what was there at first. */
 void tsm_shadow_adopt(struct tsm_shadow *shadow);
 /* The real memory may be written from now on in ways that the kernel does not tell us of. */
 void tsm_shadow_unwatch(struct tsm_shadow *shadow);
 
-/* Where the program's copy lies: at a page's begin. */
+/* Returns the program's copy, which begins at a page. */
 void *tsm_shadow_address(const struct tsm_shadow *shadow);
 
-/* What it is a shadow of. */
+/* Returns the memory that the shadow stands for. */
 const void *tsm_shadow_real(const struct tsm_shadow *shadow);
 
 /* `busy`: the device may be writing to the real memory now. */

@@ -7,6 +7,8 @@
 #include "capture/session.h"
 
 #include "base/log.h"
+#include "capture/call/checkpoint.h"
+#include "capture/process/control.h"
 
 #include <signal.h>
 #include <sys/syscall.h>
@@ -59,7 +61,7 @@ bool tsm_control_start(const struct tsm_session *s)
     return order_of(s->lanes_header) == TSM_ORDER_START;
 }
 
-/* What is to be shown after `now`. */
+/* Returns the state to show after `now`. */
 static uint32_t shown(uint32_t now)
 {
     const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);

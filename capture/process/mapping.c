@@ -8,6 +8,9 @@
 #include "capture/session.h"
 
 #include "base/hash.h"
+#include "capture/call/intern.h"
+#include "capture/parts.h"
+#include "capture/process/mapping.h"
 
 #include <elf.h>
 #include <errno.h>

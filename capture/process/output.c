@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the trace goes. Two processes must never write one trace, and nothing but a trace may be
+ * Names of the trace's files. Two processes must never write one trace, and nothing but a trace may
+ * be overwritten. Two processes must never write one trace, and nothing but a trace may be
  * overwritten. The lanes file beside the trace is locked (flock) for as long as its session runs:
  * whoever has the lock owns all three names, <trace>.lanes, <trace>.new and <trace>.
  *
@@ -18,6 +19,7 @@
 #include "capture/call/declare.h"
 #include "capture/process/family.h"
 #include "format/chunk.h"
+#include "capture/process/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,12 +2,13 @@
  *
  * A program that is about to forbid itself system calls (seccomp) with the death penalty must not
  * die of ours. The filter is tried here on each call that a recording makes (docs/limits.md). If
- * one of them would kill, or wait for another process, recording ends before the filter is there, or
- * never begins. Filters that only give errors are no matter: every call of ours may fail.
+ * one of them would kill, or wait for another process, recording ends before the filter is there,
+ * or never begins. Filters that only give errors are no matter: every call of ours may fail.
  */
 #include "capture/session.h"
 
 #include "base/own_stack.h"
+#include "capture/lane/drain_thread.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -17,7 +18,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* What threads of the program and ours do from the first call to the end of the trace. */
+/* System calls of our threads, and of the program's threads in our code, from the first call to the
+ * end of the trace. */
 static const int needed[] = {SYS_read,
                              SYS_write,
                              SYS_close,
@@ -146,7 +148,7 @@ static bool holds(uint16_t code, uint32_t a, uint32_t b)
     }
 }
 
-/* What the filter says of one system call. Jumps lead forward only: it ends. */
+/* Evaluates the filter for one system call. Jumps lead forward only, so it ends. */
 static uint32_t judge(const struct sock_filter *filter, uint32_t count,
                       const struct seccomp_data *data)
 {
@@ -229,16 +231,30 @@ static void look(void *argument)
 
 bool tsm_sandboxed;
 
+static void end_recording(const char *why)
+{
+    if (tsm_sandboxed)
+        return;
+    tsm_session_stop(why);
+    tsm_session_finish();
+    __atomic_store_n(&tsm_sandboxed, true, __ATOMIC_SEQ_CST);
+}
+
 void tsm_sandbox_comes(unsigned mode, const void *program)
 {
     struct coming c = {mode, (uint64_t)(uintptr_t)program, false};
     int saved_errno = errno;
 
     tsm_own_stack_run(look, &c);
-    if (c.kills && !tsm_sandboxed) {
-        tsm_session_stop("the program forbids system calls that recording needs (seccomp)");
-        tsm_session_finish();
-        __atomic_store_n(&tsm_sandboxed, true, __ATOMIC_SEQ_CST);
-    }
+    if (c.kills)
+        end_recording("the program forbids system calls that recording needs (seccomp)");
+    errno = saved_errno;
+}
+
+void tsm_clock_forbidden(void)
+{
+    int saved_errno = errno;
+
+    end_recording("the program forbids reading the time stamp counter (PR_SET_TSC)");
     errno = saved_errno;
 }

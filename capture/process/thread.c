@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which thread has which lane. A lane goes back to the free list when its thread ends (the
- * destructor of a pthread key); what it holds is still drained, and its next owner writes on behind
+ * destructor of a pthread key); what it holds is still drained, and its next owner writes on after
  * it. New lanes are made by the drain thread, because only it has the file open.
  */
 #include "capture/session.h"
+#include "capture/call/payload.h"
+#include "capture/call/intern.h"
+#include "capture/call/note.h"
+#include "capture/call/stack.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-__thread struct tsm_thread tsm_thread __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t exit_key;
 static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
@@ -87,6 +90,12 @@ static struct tsm_lane *take_lane(struct tsm_session *session)
     return lane;
 }
 
+/* Tests whether TS_THREADS lets a thread of this name be recorded. */
+static bool is_wanted(const struct tsm_session *s, const char *name)
+{
+    return !s->settings.threads_only[0] || fnmatch(s->settings.threads_only, name, 0) == 0;
+}
+
 /* The thread's first record says its name. */
 static void introduce(struct tsm_session *session, struct tsm_lane *lane)
 {
@@ -97,7 +106,7 @@ static void introduce(struct tsm_session *session, struct tsm_lane *lane)
     prctl(PR_GET_NAME, name);
     errno = saved_errno;
     name[16] = '\0';
-    lane->thread_filtered = !tsm_filter_thread(session, name);
+    lane->thread_filtered = !is_wanted(session, name);
     note.slots[note.slot_count++] = tsm_intern_in(session, name, strlen(name));
     tsm_note_write(lane, &note);
 }
@@ -135,30 +144,4 @@ struct tsm_lane *tsm_thread_lane(struct tsm_session *session)
     tsm_missing_add(&session->lanes_header->no_lane, SBT_STREAM_NONE, tsm_ticks());
     tsm_lock_give(&session->lanes_lock);
     return NULL;
-}
-
-bool tsm_inside(void)
-{
-    return tsm_thread.inside != 0 || tsm_thread.call;
-}
-
-bool tsm_inside_own(void)
-{
-    return tsm_thread.inside != 0;
-}
-
-void tsm_inside_enter(void)
-{
-    int state;
-
-    /* A thread that is cancelled in here would leave things half done. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    if (!tsm_thread.inside++)
-        tsm_thread.cancel_state = state;
-}
-
-void tsm_inside_leave(void)
-{
-    if (!--tsm_thread.inside)
-        pthread_setcancelstate(tsm_thread.cancel_state, NULL);
 }

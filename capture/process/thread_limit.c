@@ -6,6 +6,7 @@
 #include "capture/session.h"
 
 #include "base/text.h"
+#include "capture/lane/drain_thread.h"
 
 #include <errno.h>
 #include <fcntl.h>

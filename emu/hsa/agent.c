@@ -17,8 +17,8 @@
 #define ISA_VARIABLE "TS_EMU_HSA_ISA"
 #define ISA_SIZE     64u
 
-/* What the GPU says that it is. TS_EMU_HSA_ISA: something else than it is, for libraries that look
- * at the name before they do anything, such as AMD's HIP; kernels of that set do not run. */
+/* Returns the GPU's instruction set. TS_EMU_HSA_ISA replaces it, for libraries that look at the
+ * name before they do anything, such as AMD's HIP; kernels of that set do not run. */
 const char *emu_hsa_isa(void)
 {
     const char *said = getenv(ISA_VARIABLE);
@@ -147,7 +147,7 @@ static void give_processor(bool is_gpu, void *out)
     tsm_format(out, 64, "%s", name);
 }
 
-/* What the HSA specification asks of any agent. */
+/* Answers questions of the HSA specification about any agent. */
 static bool give_standard(bool is_gpu, hsa_agent_info_t attribute, void *out)
 {
     switch ((int)attribute) {
@@ -193,7 +193,7 @@ static bool give_standard(bool is_gpu, hsa_agent_info_t attribute, void *out)
     return true;
 }
 
-/* What AMD's extension asks of any agent. */
+/* Answers questions of AMD's extension about any agent. */
 static bool give_amd(bool is_gpu, hsa_agent_info_t attribute, void *out)
 {
     switch ((int)attribute) {

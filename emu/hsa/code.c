@@ -235,8 +235,8 @@ static void *remote_kernel(const struct library *library, const struct hsa_code_
     return kernel;
 }
 
-/* What stands for a symbol that is not loaded: memory of the variable's size; a descriptor of the
- * kernel that says what it needs and runs nothing. */
+/* Creates the replacement of a symbol that is not loaded: memory of the variable's size, or a
+ * descriptor of the kernel that has its needs and runs nothing. */
 static void *stand_in(const struct hsa_code_symbol *found)
 {
     struct tracesmith_hsa_kernel *kernel;
@@ -293,7 +293,7 @@ static bool list_symbol(void *user, const struct hsa_code_symbol *found)
     return true;
 }
 
-/* Of the set that TS_EMU_HSA_ISA names: its kernels are there, and can be looked up. */
+/* Lists symbols of the set that TS_EMU_HSA_ISA names: its kernels can be looked up. */
 static hsa_status_t list_foreign(struct executable *executable, const struct hsa_code *code)
 {
     struct listing listing = {executable, NULL, true};

@@ -15,7 +15,7 @@
 #define GROUP_SIZE_MAX 65536u
 #define GROUP_MAX      1024u
 
-/* What tests ask of this device, to look whether it is noticed. */
+/* Tests a setting by which tests make this device fail, to see whether the failure is noticed. */
 static bool is_set(const char *name)
 {
     const char *setting = getenv(name);

@@ -184,7 +184,8 @@ EMU_HSA_EXPORT hsa_status_t hsa_ext_image_data_get_info(
 /* ---- objects -----------------------------------------------------------------------------------
  */
 
-/* What a handle points to: kernels read it, and must not write it when they are somebody else's. */
+/* Creates the target of a handle: kernels read it, and must not write it when they belong to
+ * somebody else. */
 static void *make_constant(size_t size)
 {
     return emu_hsa_sandbox_is_used() ? emu_hsa_sandbox_constant(size) : calloc(1, size);
@@ -427,7 +428,7 @@ static unsigned source_of(uint32_t order, unsigned at)
     }
 }
 
-/* False: such a pixel is not made here. */
+/* Packs a pixel. Returns false if such a pixel is not supported. */
 static bool make_pixel(const struct tracesmith_hsa_image *image, const void *data, uint8_t out[16])
 {
     uint32_t size = hsa_image_pixel_size(image->channel_type, HSA_EXT_IMAGE_CHANNEL_ORDER_R);

@@ -47,7 +47,7 @@ int emu_hsa_ipc_file(uint64_t size, uint32_t pool)
     return file;
 }
 
-/* Where a link under /proc leads to: the pool's number, -1: no file of ours. */
+/* Reads a link under /proc and returns the pool's number; -1: no file of ours. */
 static int pool_of_link(const char *path)
 {
     char target[64];

@@ -4,6 +4,7 @@
  * each process: what the GPU reads and writes is the process's memory. Virtual memory
  * (hsa_amd_vmem) gives addresses that are asked for.
  */
+#include "base/array.h"
 #include "emu/hsa/runtime.h"
 #include "emu/hsa/sandbox/sandbox.h"
 
@@ -42,16 +43,10 @@ static uint64_t pages(uint64_t size)
 
 static size_t after(uint64_t address)
 {
-    size_t low = 0, high = block_count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (blocks[middle].block.address > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    TSM_BISECT(at, block_count, blocks[at].block.address > address);
+    return at;
 }
 
 static struct block *find(uint64_t address)
@@ -67,21 +62,10 @@ static bool add(const struct block *block)
 {
     size_t at = after(block->block.address);
 
-    if (block_count == block_capacity) {
-        size_t more = block_capacity ? block_capacity * 2 : 64;
-        struct block *grown = realloc(blocks, more * sizeof(*grown));
-        if (!grown)
-            return false;
-        blocks = grown;
-        block_capacity = more;
-    }
-    memmove(&blocks[at + 1], &blocks[at], (block_count - at) * sizeof(*blocks));
-    blocks[at] = *block;
-    block_count++;
-    return true;
+    return TSM_ARRAY_INSERT(blocks, block_count, block_capacity, at, *block);
 }
 
-/* What the program may have at an address: memory of a pool may be locked as well. */
+/* Kinds of memory at an address: memory of a pool may be locked as well. */
 enum kind { OF_POOL, LOCKED, RESERVED };
 
 static enum kind kind_of(const struct block *block)

@@ -54,7 +54,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent
                     : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
-/* As AMD's runtime does it: a GPU's regions are also those of the host. */
+/* Lists regions as AMD's runtime does: a GPU's regions are also those of the host. */
 EMU_HSA_EXPORT hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent,
                                                       hsa_region_callback_t callback, void *data)
 {

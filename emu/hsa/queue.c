@@ -61,7 +61,7 @@ static bool barrier_holds(const hsa_barrier_and_packet_t *packet, bool any)
     return any ? held > 0 || !there : held == there;
 }
 
-/* False: the queue is being destroyed. */
+/* Waits for a barrier's signals. Returns false if the queue is being destroyed. */
 static bool await_barrier(const struct queue *queue, const hsa_barrier_and_packet_t *packet,
                           bool any)
 {
@@ -96,7 +96,7 @@ static void complain(struct queue *queue, hsa_status_t status)
         queue->callback(status, &queue->amd.hsa_queue, queue->data);
 }
 
-/* False: the queue ends here. */
+/* Processes a packet. Returns false if the queue ends here. */
 static bool process(struct queue *queue, const uint8_t *packet)
 {
     const hsa_kernel_dispatch_packet_t *dispatch = (const void *)packet;
@@ -140,7 +140,7 @@ static bool process(struct queue *queue, const uint8_t *packet)
 
 static _Thread_local struct passage {
     struct queue *queue;
-    struct interceptor *at; /* NULL: behind the last function */
+    struct interceptor *at; /* NULL: after the last function */
     uint64_t index;
     bool goes_on; /* the queue does */
 } passage;

@@ -33,7 +33,7 @@
 /* ---- the machine -------------------------------------------------------------------------------
  */
 
-/* Of each pool, bytes. */
+/* Size of each pool, in bytes. */
 #define EMU_HSA_MEMORY_SIZE ((size_t)64 << 30)
 
 struct emu_hsa_pool {
@@ -93,13 +93,14 @@ bool emu_hsa_ipc_signal_destroyed(const amd_signal_t *signal);
 /* Pixels in any direction of an image; ... of one over a buffer. */
 #define EMU_HSA_IMAGE_MAX        16384u
 #define EMU_HSA_IMAGE_BUFFER_MAX 0x8000000u
-/* What is asked of the GPU's images and samplers. False: that attribute is something else. */
+/* Answers questions about the GPU's images and samplers. Returns false if the attribute is another
+ * one. */
 bool emu_hsa_image_info(uint32_t attribute, void *out);
 
 /* ---- waiting -----------------------------------------------------------------------------------
  */
 
-/* What to give to emu_hsa_await(): read before looking at what is waited for. */
+/* Returns the value for emu_hsa_await(); read it before testing what is waited for. */
 uint32_t emu_hsa_now(void);
 /* Sleep until something has changed since `now`, or for that long at most. */
 void emu_hsa_await(uint32_t now, uint64_t timeout_ns);
@@ -116,7 +117,7 @@ static inline amd_signal_t *emu_hsa_signal(hsa_signal_t signal)
 hsa_signal_value_t emu_hsa_signal_load(hsa_signal_t signal);
 /* The signal goes: no copy waits for it or counts it down any more. */
 void emu_hsa_copies_forget(hsa_signal_t signal);
-/* What a completion does. A signal of handle 0 is none. */
+/* Signals a completion. A signal of handle 0 is none. */
 void emu_hsa_signal_decrement(hsa_signal_t signal);
 /* Times of what the signal completed, for profiling. */
 void emu_hsa_signal_times(hsa_signal_t signal, uint64_t start_ns, uint64_t end_ns);

@@ -229,7 +229,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(
 /* ---- for others --------------------------------------------------------------------------------
  */
 
-/* What it holds; what was never written stays a hole. */
+/* Copies the content; pages that were never written stay a hole. */
 static bool copy_content(const struct physical *p, int file)
 {
     uint8_t *from = mmap(NULL, p->size, PROT_READ, MAP_SHARED, common - 1, (off_t)p->offset);
@@ -305,7 +305,7 @@ static struct physical *own(int file)
     return p;
 }
 
-/* As with AMD's runtime, the same memory gives the same handle. */
+/* Imports memory. As with AMD's runtime, the same memory gives the same handle. */
 EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_import_shareable_handle(int dmabuf_fd,
                                                                  hsa_vmem_handle_t *handle)
 {

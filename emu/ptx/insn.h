@@ -130,7 +130,7 @@ struct ptx_code {
     uint32_t line;
     uint32_t index;   /* among the module's functions */
     uint32_t unit;    /* which .version of the text it came after */
-    const char *head; /* in the text, behind .entry or .func; and its line */
+    const char *head; /* in the text, after .entry or .func; and its line */
     const char *name_at;
     uint32_t head_line;
     uint32_t end; /* offset in the text of the body's last brace, and its line */

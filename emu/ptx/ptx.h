@@ -46,7 +46,7 @@ struct ptx_param {
     uint32_t size;
 };
 
-/* What the driver must know of an .entry or a .func. Owned by the module. */
+/* Facts about an .entry or a .func for the driver. Owned by the module. */
 struct ptx_function {
     const char *name;
     bool is_entry;
@@ -67,7 +67,7 @@ struct ptx_function {
     uint16_t target;  /* sm: 70 */
 };
 
-/* What a variable is. A reference's address is its handle for struct ptx_launch's `image`. */
+/* Kind of a variable. A reference's address is its handle for struct ptx_launch's `image`. */
 enum ptx_variable_kind {
     PTX_VARIABLE_DATA,
     PTX_VARIABLE_TEXREF,
@@ -102,8 +102,9 @@ enum ptx_status {
  * target: the device's compute capability * 10, e.g. 75. */
 int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
                       struct ptx_log *log);
-/* What ptx_module_recall() needs to load the same text again, appended to `out`. PTX_UNSUPPORTED for
- * a module that was itself recalled. The bytes hold for this build of the engine and this target. */
+/* Appends to `out` the bytes that ptx_module_recall() needs to load the same text again.
+ * PTX_UNSUPPORTED for a module that was itself recalled. The bytes hold for this build of the
+ * engine and this target. */
 struct tsm_buffer;
 int ptx_module_record(const struct ptx_module *module, struct tsm_buffer *out);
 /* Load a text that was checked whole before. Bodies are decoded by ptx_module_prepare(). The record
@@ -149,7 +150,7 @@ const struct ptx_variable *ptx_module_variable(const struct ptx_module *module, 
 int ptx_module_place(struct ptx_module *module, void *(*allocate)(void *user, size_t size),
                      void *user);
 
-/* What stopped a launch. */
+/* Cause of a launch's end. */
 enum ptx_fault_kind {
     PTX_FAULT_NONE,
     PTX_FAULT_ADDRESS, /* access outside any allocation: CUDA_ERROR_ILLEGAL_ADDRESS */
@@ -180,7 +181,7 @@ struct ptx_level {
 };
 #define PTX_DEPTH_MAX 32
 
-/* Where a thread is. stack[0] is the innermost level; what is deeper than PTX_DEPTH_MAX is cut. */
+/* Place of a thread. stack[0] is the innermost level; levels deeper than PTX_DEPTH_MAX are cut. */
 struct ptx_place {
     uint32_t block[3];
     uint32_t thread[3];
@@ -245,8 +246,9 @@ struct ptx_launch {
      */
     bool (*is_accessible)(void *user, uint64_t address, uint64_t size, bool write,
                           uint64_t *run_start, uint64_t *run_size);
-    /* What the texture or surface handle that an instruction names stands for. False: nothing, and
-     * the launch ends with PTX_FAULT_HANDLE. NULL: no handle does. From the launch's thread. */
+    /* Finds the image of the texture or surface handle that an instruction names. False: there is
+     * none, and the launch ends with PTX_FAULT_HANDLE. NULL: no handle has one. From the launch's
+     * thread. */
     bool (*image)(void *user, uint64_t handle, bool is_surface, struct ptx_image *out);
     /* cudaGraphSetConditional(). False: no such handle, and the launch ends with PTX_FAULT_HANDLE. NULL:
      * there is none. */

@@ -15,17 +15,18 @@ extern "C" {
 /* ---- dependencies ------------------------------------------------------------------------- */
 
 /* How far each stream must be replayed so that `filter`'s records see what they saw. */
-struct tsm_need {
+struct tsm_dependency_slice {
     uint64_t *until_seq; /* by stream number: commands with seq < until_seq[stream] are needed */
     uint32_t stream_count;
-    uint64_t until_seq_other; /* records on no stream; behind it nothing is needed at all */
+    uint64_t until_seq_other; /* records on no stream; after it nothing is needed at all */
 };
 
 /* One pass backwards over the trace, in memory that grows with streams and events, not with
  * records. Order comes from stream order, event record/wait, implicit joins with the legacy default
  * stream, and what the host waited for. */
-int tsm_need_find(struct tsm_need *out, struct sbt_reader *reader, const struct sbt_filter *filter);
-void tsm_need_finish(struct tsm_need *need);
+int tsm_dependency_slice_find(struct tsm_dependency_slice *out, struct sbt_reader *reader,
+                              const struct sbt_filter *filter);
+void tsm_dependency_slice_finish(struct tsm_dependency_slice *slice);
 
 /* ---- comparison ---------------------------------------------------------------------------- */
 

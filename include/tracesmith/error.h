@@ -37,7 +37,8 @@ enum tsm_error {
 /* A short, constant description of `code`, never NULL. */
 const char *tsm_strerror(int code);
 
-/* What this thread's last tsm_fail() said; "" before the first one. Valid until the next one. */
+/* Returns the message of this thread's last tsm_fail(); "" before the first one. Valid until the
+ * next one. */
 const char *tsm_error_message(void);
 
 /* Record a message for this thread and return `code`, which must be negative.

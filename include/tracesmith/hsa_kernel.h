@@ -71,8 +71,7 @@ static inline void tracesmith_hsa_barrier(const struct tracesmith_work_item *ite
     item->barrier(item);
 }
 
-/* What the handle of an image points to; its first 48 bytes are what HIP copies into a texture
- * object. */
+/* Image: the target of an image's handle. HIP copies its first 48 bytes into a texture object. */
 struct tracesmith_hsa_image {
     void *data;
     uint32_t width, height, depth, array_size;      /* pixels; 0 where the geometry has none */
@@ -81,7 +80,7 @@ struct tracesmith_hsa_image {
     uint32_t row_pitch, slice_pitch;                /* bytes */
 };
 
-/* What the handle of a sampler points to: the fields of hsa_ext_sampler_descriptor_t. */
+/* Sampler: the target of a sampler's handle, with the fields of hsa_ext_sampler_descriptor_t. */
 struct tracesmith_hsa_sampler {
     uint32_t coordinate_mode, filter_mode, address_mode;
     uint32_t reserved[5];
@@ -121,8 +120,8 @@ struct tracesmith_hsa_argument {
     uint32_t offset, size; /* in the argument block, bytes */
 };
 
-/* What the symbol NAME.kd is. The file must hold it as it is here but for `entry`, which may need a
- * relocation: tools read it without loading the file. */
+/* Kernel descriptor: the data of the symbol NAME.kd. The file must hold it as it is here, except
+ * for `entry`, which may need a relocation: tools read it without loading the file. */
 struct tracesmith_hsa_kernel {
     uint32_t magic;          /* TRACESMITH_HSA_KERNEL_MAGIC */
     uint32_t arguments_size; /* of the argument block, bytes */

@@ -33,8 +33,8 @@ struct sbt_source {
     uint64_t (*size)(void *user);
     void (*close)(void *user); /* may be NULL */
     void *user;
-    /* As read_at, into `count` places one after the other, without a break in the source. NULL: they
-     * are read one by one. */
+    /* Reads like read_at, into `count` buffers one after the other, from adjacent bytes of the
+     * source. NULL: the reader calls read_at for each. */
     int64_t (*read_scattered)(void *user, uint64_t offset, const struct iovec *to, int count);
 };
 
@@ -55,12 +55,13 @@ const struct sbt_session *sbt_reader_session(const struct sbt_reader *r);
 const struct sbt_totals *sbt_reader_totals(const struct sbt_reader *r);
 enum sbt_end sbt_reader_end(const struct sbt_reader *r);
 
-/* What is wrong with the file, for people: one line each, in file order. 0 lines: nothing. The
- * list grows when reading finds more. */
+/* Returns the number of lines that describe damage of the file, one fault each, in file order. 0:
+ * none is known. The list grows when reading finds more. */
 size_t sbt_reader_damage_count(const struct sbt_reader *r);
 const char *sbt_reader_damage(const struct sbt_reader *r, size_t index);
 
-/* What was recorded and cannot be read. What capture itself lost is in the totals. */
+/* Counts of records and chunks that were recorded and cannot be read. Losses of capture itself are
+ * in the totals. */
 struct sbt_missing {
     uint64_t record_count; /* records in chunks that are damaged or not there, at least */
     uint64_t chunk_count;  /* other chunks (bytes, texts, descriptions), damaged or not there */
@@ -99,7 +100,7 @@ const struct sbt_schema *sbt_reader_schema_at(const struct sbt_reader *r, size_t
 const char *sbt_reader_enum_name(const struct sbt_reader *r, const char *table, int64_t value);
 const struct sbt_enum *sbt_reader_enum(const struct sbt_reader *r, const char *table);
 
-/* What structured values look like. NULL when the trace has none of that name or id. */
+/* Returns the description of a struct by its name; NULL when the trace has none. */
 const struct sbt_struct *sbt_reader_struct(const struct sbt_reader *r, const char *name);
 const struct sbt_struct *sbt_reader_struct_by_id(const struct sbt_reader *r, uint32_t id);
 size_t sbt_reader_struct_count(const struct sbt_reader *r);
@@ -160,7 +161,7 @@ int sbt_reader_value(struct sbt_reader *r, const struct sbt_record *record, uint
                      struct sbt_value *out);
 void sbt_value_finish(struct sbt_value *value);
 
-/* What a walk through a value meets. */
+/* Kinds of steps of a walk through a value. */
 enum sbt_step_kind {
     SBT_STEP_VALUE = 1, /* a number, a text, bytes, or a list that is not there */
     SBT_STEP_OPEN = 2,  /* a struct, a list or a chain begins; its parts follow, then its CLOSE */
@@ -229,7 +230,8 @@ struct sbt_filter {
 
 struct sbt_cursor;
 
-/* `threads` > 0 decodes that many chunks ahead, in parallel. The filter is copied. */
+/* `threads` > 0 decodes that many chunks ahead, in parallel; 1 only where there is enough to decode. The
+ * filter is copied. */
 int sbt_cursor_create(struct sbt_cursor **out, struct sbt_reader *r,
                       const struct sbt_filter *filter, unsigned threads);
 void sbt_cursor_destroy(struct sbt_cursor *c);

@@ -71,9 +71,9 @@ struct tsm_shader_replacement {
     const char *path; /* of a SPIR-V module */
 };
 
-/* Vulkan: what is to be looked at on the way. The replay ends with the last of it. Folders are made
- * where they are not there. */
-struct tsm_look {
+/* Vulkan: what is to be inspected on the way. The replay ends with the last of it. Folders are
+ * created where they are not there. */
+struct tsm_inspect {
     const char *dump_directory; /* NULL: no dump. What the submit, or the command in a command
                                    buffer, with number dump_seq has to do with: docs/vulkan.md */
     uint64_t dump_seq;
@@ -104,7 +104,7 @@ struct tsm_replay_options {
     bool no_checkpoint;   /* run everything before the range instead of loading a checkpoint */
     uint64_t timeout_ns;  /* without progress; 0: 60 s */
     uint8_t fresh_memory; /* byte that fresh device memory is filled with */
-    const struct tsm_look *look; /* NULL: nothing is looked at */
+    const struct tsm_inspect *inspect; /* NULL: nothing is inspected */
     const struct tsm_shader_replacement *shaders;
     size_t shader_count;
     void (*progress)(void *user, uint64_t done, uint64_t total);
@@ -138,11 +138,11 @@ struct tsm_replay_result {
      * place in the order, because a command waited for them. */
     uint64_t early_count;
     uint64_t validation_count; /* errors that the validation layer reported */
-    uint64_t look_count;       /* files that were written because of options.look */
+    uint64_t inspect_file_count; /* files that were written because of options.inspect */
     uint64_t elapsed_ns;       /* first submission to last completion */
     uint64_t recorded_ns;      /* the same span in the recording */
     unsigned loop_count;       /* options.loop > 1: loops that were timed; 0 else */
-    bool loop_kept; /* between them memory and states were set back; else all was made anew */
+    bool loop_kept; /* between them memory and states were set back; else all was made again */
     uint64_t loop_min_ns, loop_median_ns, loop_max_ns; /* of the sorted times */
     bool is_software; /* the device is the software GPU, whose schedule can be chosen */
     char device[128];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace consists of, in memory. docs/FORMAT.md says how it lies in a file; the writer
+ * The parts of a trace, in memory. docs/FORMAT.md says how it lies in a file; the writer
  * (tracesmith/writer.h) and the reader (tracesmith/reader.h) speak in these terms.
  *
  * A trace is self-describing: it carries a schema for each record type that occurs in it, so that a
@@ -46,37 +46,40 @@ enum sbt_core_record {
     SBT_CORE_CHECKSUM = 3,   /* a hash of device memory at a sync point */
     SBT_CORE_LOST = 4,       /* records are missing here: how many, which interval, why */
     SBT_CORE_STOPPED = 5,    /* capture was switched off here, and why */
-    SBT_CORE_UNMODELLED = 6, /* something happened that no record describes; taints if it may matter */
-    SBT_CORE_MARK = 7,       /* a named point or range of the program (NVTX, labels) */
-    SBT_CORE_THREAD = 8,     /* a thread's first record, with its name */
-    SBT_CORE_FORK = 9,       /* the process forked; the child writes a trace of its own */
+    SBT_CORE_UNMODELLED =
+        6,               /* something happened that no record describes; taints if it may matter */
+    SBT_CORE_MARK = 7,   /* a named point or range of the program (NVTX, labels) */
+    SBT_CORE_THREAD = 8, /* a thread's first record, with its name */
+    SBT_CORE_FORK = 9,   /* the process forked; the child writes a trace of its own */
     SBT_CORE_EXEC = 10,
-    SBT_CORE_FILTERED = 11,  /* records left out on request: filter, sampling, rate limit, ring mode */
+    SBT_CORE_FILTERED =
+        11, /* records left out on request: filter, sampling, rate limit, ring mode */
     SBT_CORE_CHECKPOINT_BEGIN = 16, /* all calls stand still and the GPU is idle from here ... */
-    SBT_CORE_MEMORY = 17,           /* ... what memory holds then, one record for each part of it ... */
-    SBT_CORE_CHECKPOINT_END = 18,   /* ... up to here: the checkpoint is whole */
-    SBT_CORE_STATE = 19,            /* part of a checkpoint: what commands left beside memory */
-    SBT_CORE_GPU_TIME = 20,         /* when the GPU carried out a command, or a part of it */
+    SBT_CORE_MEMORY = 17, /* ... what memory holds then, one record for each part of it ... */
+    SBT_CORE_CHECKPOINT_END = 18, /* ... up to here: the checkpoint is whole */
+    SBT_CORE_STATE = 19,          /* part of a checkpoint: what commands left beside memory */
+    SBT_CORE_GPU_TIME = 20,       /* when the GPU carried out a command, or a part of it */
     SBT_CORE_COMPLETE = 21, /* the program could know that commands of a stream are complete */
-    SBT_CORE_END,                   /* one more than the last */
+    SBT_CORE_END,           /* one more than the last */
 };
 
-/* Reason of a STOPPED record when recording ended because TS_STOP_CALL asked for it. With another one,
- * it ended because it could not go on. */
+/* Reason of a STOPPED record when recording ended because TS_STOP_CALL asked for it. With another
+ * one, it ended because it could not go on. */
 #define SBT_STOPPED_AS_ASKED "TS_STOP_CALL was reached"
 
-/* What a MEMORY record's bytes are the content of. */
+/* Owner of the bytes of a MEMORY record. */
 enum sbt_memory {
-    SBT_MEMORY_DEVICE = 1, /* device memory, found by its address */
-    SBT_MEMORY_HOST = 2,   /* host memory that the device can read, by its address */
-    SBT_MEMORY_GLOBAL = 3, /* a variable of a module: object and name */
+    SBT_MEMORY_DEVICE = 1,         /* device memory, found by its address */
+    SBT_MEMORY_HOST = 2,           /* host memory that the device can read, by its address */
+    SBT_MEMORY_GLOBAL = 3,         /* a variable of a module: object and name */
     SBT_MEMORY_LIBRARY_GLOBAL = 4, /* of a library */
-    SBT_MEMORY_ARRAY = 5,  /* an array, by its object: rows without gaps, plane after plane */
-    SBT_MEMORY_PHYSICAL = 6, /* memory without an address, by the number that records name it with */
+    SBT_MEMORY_ARRAY = 5, /* an array, by its object: rows without gaps, plane after plane */
+    SBT_MEMORY_PHYSICAL =
+        6, /* memory without an address, by the number that records name it with */
 };
 
-/* What a STATE record says of an object. Vulkan and, from SIGNAL on, HSA; the object's type goes with
- * the kind. */
+/* Property of an object that a STATE record has. Vulkan and, from SIGNAL on, HSA; the object's type
+ * goes with the kind. */
 enum sbt_state {
     SBT_STATE_FENCE = 1,     /* value 1: signalled */
     SBT_STATE_SEMAPHORE = 2, /* value 1: a binary semaphore is signalled */
@@ -92,14 +95,18 @@ enum sbt_state {
 #define SBT_CHECKPOINT_START 1u /* recording of commands begins here: there are none before it */
 
 /* flags of a GPU_TIME record */
-#define SBT_GPU_TIME_CALIBRATED 1u /* its start is on the trace's clock, else on one of the GPU's */
+#define SBT_GPU_TIME_CALIBRATED                                                                    \
+    1u /* its start is on the trace's clock, else on one of the GPU's                              \
+        */
+#define SBT_GPU_TIME_AT_MOST                                                                       \
+    2u /* the duration is an upper bound: the host had to return before the end was marked */
 
-/* What a record does. Analysis and replay order by this, for any API. */
+/* Effect of a record. Analysis and replay order by this, for any API. */
 enum sbt_kind {
     SBT_KIND_OTHER = 0,
     SBT_KIND_INIT = 1,
-    SBT_KIND_QUERY = 2,   /* changes nothing */
-    SBT_KIND_CREATE = 3,  /* makes an object or memory */
+    SBT_KIND_QUERY = 2,  /* changes nothing */
+    SBT_KIND_CREATE = 3, /* makes an object or memory */
     SBT_KIND_DESTROY = 4,
     SBT_KIND_COMMAND = 5, /* makes the GPU do something, in its stream's order */
     SBT_KIND_SYNC = 6,    /* the host waited for the GPU */
@@ -112,10 +119,10 @@ enum sbt_kind {
 /* How a field's 64-bit slot is to be read. `detail` in struct sbt_field refines it. */
 enum sbt_field_type {
     SBT_FIELD_UINT = 1,
-    SBT_FIELD_INT = 2,     /* detail: SBT_DETAIL_FD, or none */
-    SBT_FIELD_HEX = 3,     /* unsigned, printed in hexadecimal */
+    SBT_FIELD_INT = 2, /* detail: SBT_DETAIL_FD, or none */
+    SBT_FIELD_HEX = 3, /* unsigned, printed in hexadecimal; detail: SBT_DETAIL_NEW, or none */
     SBT_FIELD_BOOL = 4,
-    SBT_FIELD_F32 = 5,     /* IEEE bits in the low half */
+    SBT_FIELD_F32 = 5, /* IEEE bits in the low half */
     SBT_FIELD_F64 = 6,
     SBT_FIELD_HANDLE = 7,  /* stable id of an object; 0 none; detail: its type, e.g. "event" */
     SBT_FIELD_DEVPTR = 8,  /* an address of device memory */
@@ -127,37 +134,45 @@ enum sbt_field_type {
     SBT_FIELD_BYTES = 14,  /* variable: small bytes kept in the record. Slot: offset << 32 | size */
     SBT_FIELD_BLOB = 15,   /* variable: reference to stored bytes. Slot: offset << 32 | size, of an
                               encoded blob reference, see struct sbt_blob */
-    SBT_FIELD_STRUCT = 16, /* variable: a structured value. Detail: name of a struct sbt_struct. Slot:
-                              offset << 32 | size; the bytes are as docs/FORMAT.md 8.1 says */
+    SBT_FIELD_STRUCT = 16, /* variable: a structured value. Detail: name of a struct sbt_struct.
+                              Slot: offset << 32 | size; the bytes are as docs/FORMAT.md 8.1 says */
 };
 
 /* Detail of an INT that is the number of a file descriptor: no two runs need to have the same. */
 #define SBT_DETAIL_FD "fd"
 
-/* What a field means to its record. At most one field of each role except NONE; analysis, replay and
- * diff find their way by role, not by name. */
+/* Detail of a HEX that a driver drew up for an object: the object's type, as in "CUmemoryPool";
+ * where the call gives it to the program, after this. No two runs need to have the same. */
+#define SBT_DETAIL_NEW "new "
+
+/* Meaning of a field for its record. At most one field of each role except NONE; analysis, replay
+ * and diff find their way by role, not by name. */
 enum sbt_role {
     SBT_ROLE_NONE = 0,
-    SBT_ROLE_OBJECT = 1,      /* the handle made, destroyed, signalled or waited for */
-    SBT_ROLE_DST = 2,         /* device address written, start */
-    SBT_ROLE_SRC = 3,         /* device address read, start */
-    SBT_ROLE_SIZE = 4,        /* bytes moved or allocated */
-    SBT_ROLE_PAYLOAD = 5,     /* blob: bytes sent to the device */
-    SBT_ROLE_HOST_DST = 6,    /* host address written by the device */
+    SBT_ROLE_OBJECT = 1,   /* the handle made, destroyed, signalled or waited for */
+    SBT_ROLE_DST = 2,      /* device address written, start */
+    SBT_ROLE_SRC = 3,      /* device address read, start */
+    SBT_ROLE_SIZE = 4,     /* bytes moved or allocated */
+    SBT_ROLE_PAYLOAD = 5,  /* blob: bytes sent to the device */
+    SBT_ROLE_HOST_DST = 6, /* host address written by the device */
     SBT_ROLE_HOST_SRC = 7,
-    SBT_ROLE_FUNCTION = 8,    /* handle of the GPU function launched */
+    SBT_ROLE_FUNCTION = 8,      /* handle of the GPU function launched */
     SBT_ROLE_FUNCTION_NAME = 9, /* string */
-    SBT_ROLE_GRID_X = 10, SBT_ROLE_GRID_Y = 11, SBT_ROLE_GRID_Z = 12,
-    SBT_ROLE_BLOCK_X = 13, SBT_ROLE_BLOCK_Y = 14, SBT_ROLE_BLOCK_Z = 15,
+    SBT_ROLE_GRID_X = 10,
+    SBT_ROLE_GRID_Y = 11,
+    SBT_ROLE_GRID_Z = 12,
+    SBT_ROLE_BLOCK_X = 13,
+    SBT_ROLE_BLOCK_Y = 14,
+    SBT_ROLE_BLOCK_Z = 15,
     SBT_ROLE_SHARED_SIZE = 16,
-    SBT_ROLE_ARGUMENTS = 17,  /* bytes: the launch's argument block, in the device's layout */
-    SBT_ROLE_OF_STREAM = 18,  /* core records: the stream of the command they speak of */
-    SBT_ROLE_OF_POSITION = 19,/* ... and its position */
-    SBT_ROLE_PARENT = 20,     /* handle: context of a stream, module of a function, ... */
-    SBT_ROLE_NAME = 21,       /* string: name of the object made */
-    SBT_ROLE_ADDRESS = 22,    /* memory made or destroyed: its address (device, or host if HOSTPTR) */
-    SBT_ROLE_CODE = 23,       /* blob: the code object loaded */
-    SBT_ROLE_STREAM_MADE = 24,/* stream number given to the stream that this record makes */
+    SBT_ROLE_ARGUMENTS = 17,   /* bytes: the launch's argument block, in the device's layout */
+    SBT_ROLE_OF_STREAM = 18,   /* core records: the stream of the command they speak of */
+    SBT_ROLE_OF_POSITION = 19, /* ... and its position */
+    SBT_ROLE_PARENT = 20,      /* handle: context of a stream, module of a function, ... */
+    SBT_ROLE_NAME = 21,        /* string: name of the object made */
+    SBT_ROLE_ADDRESS = 22, /* memory made or destroyed: its address (device, or host if HOSTPTR) */
+    SBT_ROLE_CODE = 23,    /* blob: the code object loaded */
+    SBT_ROLE_STREAM_MADE = 24, /* stream number given to the stream that this record makes */
 };
 
 struct sbt_field {
@@ -188,10 +203,10 @@ struct sbt_member {
 #define SBT_VALUE_MAX       (32u << 20) /* bytes of a structured value */
 #define SBT_VALUE_DEPTH_MAX 32          /* structs, lists and chains in each other */
 
-/* What a value of a STRUCT field or member looks like. */
+/* Layout of the values of a STRUCT field or member. */
 struct sbt_struct {
-    uint32_t id; /* SBT_TYPE(api, number), number from 1; names it in chains. Per session: readers go
-                    by name */
+    uint32_t id; /* SBT_TYPE(api, number), number from 1; names it in chains. Per session: readers
+                    go by name */
     uint32_t flags; /* SBT_STRUCT_* */
     const char *name;
     uint32_t member_count;
@@ -199,10 +214,11 @@ struct sbt_struct {
 };
 
 /* flags of a schema */
-#define SBT_SCHEMA_TAINTS  1u /* a record of this type changes device state that is not modelled */
+#define SBT_SCHEMA_TAINTS      1u /* a record of this type changes device state that is not modelled */
 #define SBT_SCHEMA_RESULT_ENUM 2u /* result_enum names the table of the result column */
-#define SBT_SCHEMA_BLOCKS  4u /* a command whose call returns when the GPU has carried it out: for the
-                                 host it is a synchronisation with its stream, too */
+#define SBT_SCHEMA_BLOCKS                                                                          \
+    4u /* a command whose call returns when the GPU has carried it out: for the                    \
+          host it is a synchronisation with its stream, too */
 
 struct sbt_schema {
     uint32_t type;
@@ -231,31 +247,35 @@ struct sbt_enum {
 #define SBT_STREAM_NONE 0xffffffffu
 
 /* flags of a record */
-#define SBT_RECORD_FAILED     1u /* the API returned an error; the call had no effect */
-#define SBT_RECORD_TAINTS     2u /* this one changed something that is not modelled */
-#define SBT_RECORD_TRUNCATED  4u /* some argument was too long to keep: not replayable */
-#define SBT_RECORD_UNFINISHED 8u /* the process ended inside this call; result is unknown */
+#define SBT_RECORD_FAILED     1u  /* the API returned an error; the call had no effect */
+#define SBT_RECORD_TAINTS     2u  /* this one changed something that is not modelled */
+#define SBT_RECORD_TRUNCATED  4u  /* some argument was too long to keep: not replayable */
+#define SBT_RECORD_UNFINISHED 8u  /* the process ended inside this call; result is unknown */
 #define SBT_RECORD_LATE       16u /* its payload is what memory holds when the command runs */
-#define SBT_RECORD_CAPTURED   32u /* it became part of a graph and nothing ran: it names its stream, but
-                                     has no place there */
-#define SBT_RECORD_ORDERED    64u /* its place among the commands of all streams matters */
-#define SBT_RECORD_HELD       128u /* HOST_WRITE: commands may have found it there, or written a part of it;
-                                     READBACK: others may have changed the bytes */
+#define SBT_RECORD_CAPTURED                                                                        \
+    32u /* it became part of a graph and nothing ran: it names its stream, but                     \
+           has no place there */
+#define SBT_RECORD_ORDERED 64u /* its place among the commands of all streams matters */
+#define SBT_RECORD_HELD                                                                            \
+    128u /* HOST_WRITE: commands may have found it there, or written a part of it;                 \
+           READBACK: others may have changed the bytes */
+#define SBT_RECORD_DEVICE                                                                          \
+    256u /* HOST_WRITE: a command that is complete may have written the bytes */
 
 struct sbt_record {
     uint64_t seq;         /* place in the trace's total order, from 0, without gaps */
     uint64_t time_ns;     /* begin of the call, after the session's start */
     uint64_t duration_ns; /* until the call returned */
     uint32_t type;
-    uint32_t thread;      /* kernel's thread id */
-    uint32_t stream;      /* or SBT_STREAM_NONE */
-    uint32_t stack;       /* id of a stack; 0 none */
-    uint64_t position;    /* on its stream, from 1; 0 when on none */
+    uint32_t thread;   /* kernel's thread id */
+    uint32_t stream;   /* or SBT_STREAM_NONE */
+    uint32_t stack;    /* id of a stack; 0 none */
+    uint64_t position; /* on its stream, from 1; 0 when on none */
     int64_t result;
-    uint32_t flags;       /* SBT_RECORD_* */
-    uint32_t slot_count;  /* may be more or fewer than this build's schema knows */
+    uint32_t flags;      /* SBT_RECORD_* */
+    uint32_t slot_count; /* may be more or fewer than this build's schema knows */
     const uint64_t *slots;
-    const uint8_t *data;  /* what BYTES and BLOB slots point into */
+    const uint8_t *data; /* what BYTES and BLOB slots point into */
     size_t data_size;
 };
 
@@ -272,9 +292,9 @@ struct sbt_key {
 /* Bytes that are no more than this stand in the record themselves. */
 #define SBT_INLINE_MAX 256u
 
-/* `size` bytes, cut into pieces of SBT_PIECE_SIZE (the last one shorter). In a record's data area it
- * is encoded as size (u64), then 16 bytes a piece; or, of few bytes, as size with its highest bit
- * set, then the bytes. */
+/* `size` bytes, cut into pieces of SBT_PIECE_SIZE (the last one shorter). In a record's data area
+ * it is encoded as size (u64), then 16 bytes a piece; or, of few bytes, as size with its highest
+ * bit set, then the bytes. */
 struct sbt_blob {
     uint64_t size;
     uint64_t piece_count; /* of pieces to look for: ceil(size / SBT_PIECE_SIZE), 0 with `bytes` */
@@ -293,7 +313,8 @@ struct sbt_blob {
     (SBT_BLOB_KEYED_SIZE(size) > 8 + SBT_INLINE_MAX ? SBT_BLOB_KEYED_SIZE(size)                    \
                                                     : 8 + SBT_INLINE_MAX)
 
-/* Key of the blob's bytes [i * SBT_PIECE_SIZE, ...), whether they are in a piece or in the record. */
+/* Key of the blob's bytes [i * SBT_PIECE_SIZE, ...), whether they are in a piece or in the record.
+ */
 struct sbt_key sbt_blob_key(const struct sbt_blob *blob, uint64_t i);
 
 /* Decode slot `index` of a record as BYTES / BLOB. False when it is out of bounds or malformed. */
@@ -306,8 +327,8 @@ bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt
 int sbt_record_struct(const struct sbt_record *record, uint32_t index, const uint8_t **data,
                       size_t *size, struct sbt_blob *blob);
 
-/* Index of the field with `role`, or -1. A `schema` of NULL, as of a type that a damaged trace does not
- * describe, has no fields. */
+/* Index of the field with `role`, or -1. A `schema` of NULL, as of a type that a damaged trace does
+ * not describe, has no fields. */
 int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role);
 
 /* Value of the field with `role`, or `absent`. `schema` may be NULL here, too. */
@@ -347,7 +368,7 @@ struct sbt_mapping {
 
 /* Who wrote the trace, and when. */
 struct sbt_session {
-    uint8_t id[16];            /* random, RFC 4122 version 4 */
+    uint8_t id[16]; /* random, RFC 4122 version 4 */
     uint64_t start_monotonic_ns;
     uint64_t start_realtime_ns;
     uint64_t required_features; /* SBT_FEATURE_*: a reader that does not know one must refuse; a
@@ -359,13 +380,13 @@ struct sbt_session {
 /* Completeness, from the trailer (or from scanning when there is none). */
 struct sbt_totals {
     uint64_t record_count;
-    uint64_t lost_count;      /* records dropped by capture */
-    uint64_t filtered_count;  /* left out on request */
-    uint64_t tainted_count;   /* records that changed unmodelled state */
+    uint64_t lost_count;     /* records dropped by capture */
+    uint64_t filtered_count; /* left out on request */
+    uint64_t tainted_count;  /* records that changed unmodelled state */
     uint32_t stream_count;
 };
 
-/* State from which the records behind it can be replayed without the commands before it. */
+/* State from which the records after it can be replayed without the commands before it. */
 struct sbt_checkpoint {
     uint32_t number; /* the one in its records */
     uint32_t flags;  /* SBT_CHECKPOINT_* */
@@ -375,7 +396,7 @@ struct sbt_checkpoint {
     uint64_t size;       /* bytes that they hold, repeated ones included */
 };
 
-/* Where a session's clean end was reached. */
+/* How a session ended. */
 enum sbt_end {
     SBT_END_NONE = 0,      /* no trailer: the writer was cut off */
     SBT_END_FINISHED = 1,  /* the program ended and everything was written */

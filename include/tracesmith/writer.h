@@ -56,9 +56,9 @@ int sbt_writer_metadata(struct sbt_writer *w, const char *name, const char *valu
 int sbt_writer_schema(struct sbt_writer *w, const struct sbt_schema *schema);
 int sbt_writer_enum(struct sbt_writer *w, const struct sbt_enum *table);
 
-/* What values of a STRUCT field or member look like; before the first record with such a value.
- * Names and ids are used once; a struct may come before those that its members name. Repeated with
- * the same content: ignored; with another: TSM_E_ARGUMENT. */
+/* Declares the layout of values of a STRUCT field or member, before the first record with such a
+ * value. Names and ids are used once; a struct may come before the structs that its members name.
+ * The same content again is ignored; other content is TSM_E_ARGUMENT. */
 int sbt_writer_struct(struct sbt_writer *w, const struct sbt_struct *structure);
 
 /* Ids are the caller's: > 0, each used once. A repeated id with the same content is ignored. */
@@ -81,8 +81,8 @@ int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8
  * CHECKPOINT_END everything so far, and what lets a reader find the checkpoint, goes to the file. */
 int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *record);
 
-/* What the kernel module recorded meanwhile: `size` bytes of records as kernel/include/grtrace.h has
- * them, in order of gseq, at most 64 MiB. They become one chunk; 1 MiB at a time is a good size. */
+/* Adds records of the kernel module: `size` bytes as in kernel/include/grtrace.h, in order of gseq,
+ * at most 64 MiB. They become one chunk; 1 MiB at a time is a good size. */
 int sbt_writer_kernel_events(struct sbt_writer *w, const void *records, size_t size);
 
 /* From now on compress in the caller (true), whatever options->threads says, or in those threads
@@ -108,8 +108,8 @@ void sbt_writer_lost(struct sbt_writer *w, uint64_t count);
 /* Records in the trace so far, those found by append included. */
 uint64_t sbt_writer_record_count(const struct sbt_writer *w);
 
-/* What a record of a declared type must look like: its number of fields, and in *blobs a bit for
- * each that is a BLOB. TSM_E_NOT_FOUND when the type has no schema. */
+/* Returns the shape of records of a declared type: the number of fields, and in *blobs a bit for
+ * each field that is a BLOB. TSM_E_NOT_FOUND when the type has no schema. */
 int sbt_writer_shape(const struct sbt_writer *w, uint32_t type, uint64_t *blobs);
 
 /* Bytes in the file so far. */

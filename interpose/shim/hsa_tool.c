@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What ROCr 5 loads because HSA_TOOLS_LIB names it: the tables that it gets go where ROCr 6 brings
- * them by itself. A library of its own, because OnLoad is a name that programs have, too.
+ * Library that ROCr 5 loads because HSA_TOOLS_LIB names it: it hands the tables on as ROCr 6 does
+ * by itself. A library of its own, because OnLoad is a name that programs have, too.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
-/*
- * What CPUs do beside the GPU, as records of kernel/include/grtrace.h: threads that come and go,
- * interrupts, block I/O. What nobody asked for is left out here, before it costs anything.
- */
+/* Records CPU events as in kernel/include/grtrace.h: thread switches, interrupts, block I/O. Events
+ * that nobody asked for are left out here, before they cost anything. */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
 #include <stdbool.h>

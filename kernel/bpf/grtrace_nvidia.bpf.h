@@ -59,8 +59,8 @@ static __noinline int member(__u64 *out, __u64 object, __u32 which)
 #define MEMBER(out, object, structure, name)                                                      \
 	member(out, object, GRTRACE_NVIDIA_##structure##_##name)
 
-/* What the group's members say. Global, as emit() is: six members, known or not in any combination, would
- * multiply with all that follows, up to what a kernel is willing to verify. */
+/* Reads the group's members. Global, as emit() is: six members, known or not in any combination,
+ * would multiply with all that follows, up to what a kernel is willing to verify. */
 __noinline int read_group(struct grtrace_channel_group *g, __u64 group)
 {
 	__u64 value;

@@ -22,7 +22,7 @@ struct {
 	__type(value, struct grtrace_bpf_ring);
 } rings SEC(".maps");
 
-/* Of each name the ring that came last. */
+/* Latest ring of each name. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, RING_MAX);
@@ -201,7 +201,7 @@ static __noinline __u32 class_ask(__u64 ops)
 	char symbol[64] = { 0 };
 
 	BPF_SNPRINTF(symbol, sizeof(symbol), "%ps", ops);
-	/* A module's symbol has " [module]" behind it. */
+	/* A module's symbol has " [module]" after it. */
 #define ROW(name, class_)                                                                         \
 	if (!bpf_strncmp(symbol, sizeof(name) - 1, name) &&                                       \
 	    (!symbol[sizeof(name) - 1] || symbol[sizeof(name) - 1] == ' '))                       \

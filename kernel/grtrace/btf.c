@@ -32,7 +32,7 @@ struct grtrace_btf {
 	struct blob own;  /* the module's, or nothing */
 };
 
-/* Bytes behind struct btf_type; -1 for a kind that is not known. */
+/* Bytes after struct btf_type; -1 for a kind that is not known. */
 static int tail_size(u32 kind, u32 length)
 {
 	switch (kind) {
@@ -209,7 +209,7 @@ static const struct btf_type *find(const struct grtrace_btf *btf, u32 kind, cons
 	return type_at(btf, id);
 }
 
-/* As C writes it, roughly: "struct x *", "const char *", "u32". */
+/* Writes a type roughly as C does: "struct x *", "const char *", "u32". */
 static int type_text(const struct grtrace_btf *btf, u32 id, char *out, size_t size, int depth)
 {
 	const struct btf_type *type = type_at(btf, id);
@@ -244,7 +244,7 @@ static int type_text(const struct grtrace_btf *btf, u32 id, char *out, size_t si
 
 /* ---- checks ------------------------------------------------------------------------------ */
 
-/* The parameters of typedef btf_trace_NAME behind the first, which is the probe's own. */
+/* The parameters of typedef btf_trace_NAME after the first, which is the probe's own. */
 static bool prototype_text(const struct grtrace_btf *btf, const char *name, char *out, size_t size)
 {
 	char alias[96];

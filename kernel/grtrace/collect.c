@@ -159,7 +159,8 @@ static void consume(struct rchan_buf *buf, size_t next, size_t size, size_t end)
 	smp_store_release(&buf->subbufs_consumed, next + 1); /* the writer may have it */
 }
 
-/* What of sub-buffer `next` fits into `room`. -EAGAIN: it was overwritten meanwhile. */
+/* Copies the part of sub-buffer `next` that fits into `room`. -EAGAIN: it was overwritten
+ * meanwhile. */
 static ssize_t copy(struct rchan_buf *buf, size_t next, char __user *out, size_t room)
 {
 	struct grtrace_cpu *cpu = per_cpu_ptr(&grtrace_cpus, buf->cpu);

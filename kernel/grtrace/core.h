@@ -161,7 +161,7 @@ u8 grtrace_engine_of(const char *name);
 
 /* ---- job.c ------------------------------------------------------------------------------- */
 
-/* What is known of a fence context: who owns its jobs and where they run. */
+/* Owner of a fence context: who owns its jobs and where they run. */
 struct grtrace_owner {
 	u32 pid;
 	u16 ring;

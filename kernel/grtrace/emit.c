@@ -24,7 +24,7 @@ static atomic64_t gseq;
 static bool overwrite;
 static bool unloading;
 
-/* Of each CPU while no session runs: it has no room, so that the first look at a buffer is one. */
+/* Zero-capacity buffer installed while no session runs, so the fast path needs no extra check. */
 static struct rchan_buf full_buf = { .offset = SIZE_MAX };
 static u64 session_start_ns, session_stop_ns; /* the latter 0 while it runs */
 

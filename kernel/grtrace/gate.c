@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What is not recorded on request: filters, sampling, limits. Behind a static key, so that it costs
- * one no-op while nothing of it is asked for.
- */
+/* Leaves records out on request: filters, sampling, limits. Guarded by a static key, so that it
+ * costs one no-op while nothing is asked for. */
 #include <linux/hash.h>
 #include <linux/math64.h>
 #include <linux/rcupdate.h>

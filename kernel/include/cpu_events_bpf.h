@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/*
- * What the collector of CPU events and its programs in the kernel (kernel/bpf/cpu_events.bpf.c) say
- * to each other, beside the records.
- */
+/* Protocol between the collector of CPU events and its programs in the kernel
+ * (kernel/bpf/cpu_events.bpf.c), apart from the records. */
 #ifndef CPU_EVENTS_BPF_H
 #define CPU_EVENTS_BPF_H
 
@@ -15,7 +13,7 @@ struct cpu_events_filter {
 	__u32 device; /* block device: major << 20 | minor */
 };
 
-/* Of a CPU. */
+/* Counts of one CPU. */
 struct cpu_events_count {
 	__u64 lost;     /* the buffer was full */
 	__u64 filtered; /* not asked for */

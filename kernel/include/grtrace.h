@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/*
- * What grtrace.ko and the programs that read it say to each other: the records in
+/* Protocol between grtrace.ko and the programs that read it: the records in
  * /sys/kernel/debug/grtrace/records<cpu>, and nothing else. The same records come from the eBPF
  * backend and lie in the KERNEL_EVENTS chunks of a trace (docs/FORMAT.md).
  *
@@ -8,7 +7,7 @@
  * in an enum is in files: append only, never reuse.
  *
  * A reader goes from record to record by `size`, skips types that it does not know, and ignores
- * bytes behind those that it knows.
+ * bytes after those that it knows.
  */
 #ifndef GRTRACE_H
 #define GRTRACE_H
@@ -67,11 +66,9 @@ enum grtrace_error {
 	GRTRACE_ERROR_RESET = 3,   /* a ring, a queue or the device was reset */
 };
 
-/*
- * What the CPUs did meanwhile, from a collector of its own or from a file of ftrace or perf: never
- * from the module. Such records make sessions of their own, with STREAM_INFO, METADATA and gseq.
- * pid and tid run while it happens; ctx is their cgroup. What is not known is 0.
- */
+/* CPU events during a recording, from a collector of their own or from a file of ftrace or perf:
+ * never from the module. Such records form sessions of their own, with STREAM_INFO, METADATA and
+ * gseq. pid and tid run while the event happens; ctx is their cgroup. Unknown members are 0. */
 enum grtrace_cpu_type {
 	GRTRACE_CPU_SWITCH = 64, /* tid goes, another comes; value: its state, low byte 0: it could run
 				  * on; seqno: the other, see below */
@@ -87,7 +84,7 @@ enum grtrace_cpu_type {
  * body is its name, or that of an interrupt's handler. */
 #define GRTRACE_CPU_NAME_SIZE 16u
 
-/* What a ring's hardware does. */
+/* Kinds of ring hardware. */
 enum grtrace_engine {
 	GRTRACE_ENGINE_UNKNOWN = 0,
 	GRTRACE_ENGINE_RENDER = 1,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/*
- * What the eBPF programs (kernel/bpf/grtrace.bpf.c) and the tool that loads them say to each other:
- * the values of their maps. Both are built together, so nothing of this is an interface to others.
- */
+/* Values of the maps that the eBPF programs (kernel/bpf/grtrace.bpf.c) share with the tool that
+ * loads them. Both are built together, so none of them is an interface to others. */
 #ifndef GRTRACE_BPF_H
 #define GRTRACE_BPF_H
 
@@ -14,7 +12,7 @@
 #define GRTRACE_BPF_TYPES    16 /* a power of two above GRTRACE_TYPE_END */
 #define GRTRACE_BPF_ERRNOS   256 /* and one above GRTRACE_ERRNO_MAX */
 
-/* Of one CPU. Interrupts may nest, so each number is added to in one instruction. */
+/* State of one CPU. Interrupts may nest, so each number is added to in one instruction. */
 struct grtrace_bpf_cpu {
 	__u64 cseq;
 	__u64 by_type[GRTRACE_BPF_TYPES];
@@ -34,14 +32,14 @@ enum grtrace_bpf_running {
 	GRTRACE_BPF_ENDING, /* METADATA alone is written */
 };
 
-/* Of the session. */
+/* State of the session. */
 struct grtrace_bpf_state {
 	__u64 running; /* enum grtrace_bpf_running */
 	__u64 leaves_out; /* grtrace_config_leaves_out() */
 	__u64 gseq;
 	__u64 start_ns;
 	__u64 ring_count, device_count;
-	__u64 unloads; /* of modules: addresses may come again, and have to be looked at anew */
+	__u64 unloads; /* of modules: addresses may come again, and have to be looked at again */
 	__u64 window_start_ns, window_count; /* rate_limiter_mode 0 */
 	__u64 bucket_ns;                     /* 1: the time to which tokens are spent */
 	__u64 owner; /* the process that records the session; 0: it goes on without one */
@@ -58,7 +56,7 @@ struct grtrace_bpf_ring {
 	__u8 device;
 	__u8 engine;
 	__u16 reserved;
-	char name[32]; /* zeroes behind it */
+	char name[32]; /* zeroes after it */
 	__u64 last_ctx;             /* that the ring ran */
 	__u64 submitted, responded; /* jobs without number, counted */
 	__u64 unloads;              /* when it was looked at last */

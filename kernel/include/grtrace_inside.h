@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/*
- * What grtrace.ko and the eBPF backend have in common inside: settings and the reasons for which
- * records are left out. Programs that only read records need grtrace.h alone.
- */
+/* Shared parts of grtrace.ko and the eBPF backend: settings, and the reasons for which records are
+ * left out. Programs that only read records need grtrace.h alone. */
 #ifndef GRTRACE_INSIDE_H
 #define GRTRACE_INSIDE_H
 

@@ -18,7 +18,7 @@
 #define RECORDS	 "/sys/fs/bpf/grtrace/records"
 #define WORD_MAX 64
 
-/* Run the tool with `words` behind `what`. What it says goes to `out`. Returns its exit status. */
+/* Run the tool with `words` after `what`. What it says goes to `out`. Returns its exit status. */
 static int run(const char *what, char **words, char *out, size_t size, size_t *used)
 {
 	char *argv[WORD_MAX + 4] = { "grtrace", (char *)what, "--backend=bpf" };

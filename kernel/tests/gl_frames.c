@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Frames by the GL driver of this machine, without a window: in each a triangle of another colour,
- * from a buffer that the program fills anew. Prints what the GPU drew. Usage: gl_frames DRIVER
+ * from a buffer that the program fills again. Prints what the GPU drew. Usage: gl_frames DRIVER
  * COUNT; DRIVER must be in GL's name of itself.
  */
 #include <EGL/egl.h>

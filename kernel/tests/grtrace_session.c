@@ -141,7 +141,8 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What the kernel did not let eBPF record, so that whoever reads it can tell that from a mistake. */
+/* Reports the events that the kernel did not let eBPF record, so that a reader can tell them from a
+ * mistake. */
 static void tell_missed(void)
 {
 	uint64_t missed = session_number("stats", "missed");
@@ -198,8 +199,8 @@ const struct grtrace_record *session_find(const struct records *records, enum gr
 	return NULL;
 }
 
-/* Of records that interrupts wrote inside another's the order of gseq is not that of cseq: so gaps are
- * added up with their signs. */
+/* Adds up gaps with their signs: a record that an interrupt writes inside another one has its gseq
+ * and its cseq in different orders. */
 uint64_t session_gaps(const struct records *records)
 {
 	uint32_t next[CPU_MAX];

@@ -16,7 +16,7 @@ bool session_of_module(void);
 int session_write(const char *file, const char *text);
 /* Its whole text, in a buffer that the next call reuses. */
 const char *session_read(const char *file);
-/* The number behind the line that begins with "name "; UINT64_MAX where there is none. */
+/* The number after the line that begins with "name "; UINT64_MAX where there is none. */
 uint64_t session_number(const char *file, const char *name);
 
 int session_start(void);

@@ -95,7 +95,7 @@ static uint64_t sum(size_t offset)
 }
 #define SUM(member) sum(offsetof(struct reading, member))
 
-/* What is missing behind the last record. */
+/* Adds the records missing after the last one. */
 static void add_tail(struct reading *r, int cpu)
 {
 	char name[32];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is recorded of jobs: order, pairs, times, owners, errors, preemption, dependencies. */
+/* Tests the records of jobs: order, pairs, times, owners, errors, preemption, dependencies. */
 #include "mock_client.h"
 #include "grtrace_session.h"
 #include "tap.h"

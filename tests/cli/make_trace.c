@@ -163,7 +163,7 @@ static void begin(struct scene *s, const char *path)
     check(sbt_writer_mapping(s->writer, &mapping));
 }
 
-/* What a tiny program does; a device address and a payload are the caller's. */
+/* Writes the calls of a tiny program; the caller gives a device address and a payload. */
 static void put_program(struct scene *s, uint64_t dst, const char *payload)
 {
     PUT(s, TOY_INIT, SBT_STREAM_NONE, 0, 0, 0, 3);
@@ -341,7 +341,7 @@ static void put_many(struct scene *s, uint64_t count)
         put_launch(s, (uint32_t)(i & 3), 1, i & 1023, 1);
 }
 
-/* What kernel_records.py made. */
+/* Writes the records that kernel_records.py generated. */
 static void put_kernel(struct scene *s, const char *path)
 {
     static uint8_t records[65536];

@@ -137,7 +137,7 @@ static void print_verdict(const char *path)
     int found;
 
     print_reader_verdict(path);
-    found = sbt_check_and_count(path, note_first_violation, first, &counts);
+    found = sbt_check_and_count(path, note_first_violation, first, &counts, NULL);
     printf("%s %" PRIu64 " %s\n", name_verdict(found<0, found> 0), found < 0 ? 0 : counts.records,
            first);
 }

@@ -35,7 +35,7 @@ KINDS = ["other", "init", "query", "create", "destroy", "command", "sync", "stat
          "wait", "meta"]
 ENDS = ["none", "finished", "recovered", "cut"]
 RECORD_FLAGS = ["failed", "taints", "truncated", "unfinished", "late", "captured",
-                "ordered", "held"]
+                "ordered", "held", "device"]
 M64 = (1 << 64) - 1
 NO_STREAM = 0xFFFFFFFF
 
@@ -579,7 +579,7 @@ class Trace:
                 '"%s"' % KINDS[kind] if kind < len(KINDS) else "%d" % kind)
         flags = [flag for i, flag in enumerate(RECORD_FLAGS) if r.flags >> i & 1]
         if r.flags >> len(RECORD_FLAGS):
-            flags.append("0x%x" % (r.flags & ~0xFF))
+            flags.append("0x%x" % (r.flags & ~0x1FF))
         args = []
         for i, slot in enumerate(r.slots):
             if i < len(fields):

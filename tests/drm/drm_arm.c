@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * As drm_lists.c, on drivers that libdrm's headers lack, or know an old version of.
+ * Sends lists like drm_lists.c, on drivers that libdrm's headers lack, or know an old version of.
  */
 #include "tests/drm/drm_small.h"
 

@@ -515,7 +515,7 @@ static void by_epoll(uint64_t timeout)
     close(epoll);
 }
 
-/* Past the functions of libc, and the device that stands behind them: not with a late one. */
+/* Past the functions of libc, and the device that stands after them: not with a late one. */
 static void by_number(uint64_t timeout)
 {
     struct pollfd p = {sync_file(), POLLIN, 0};

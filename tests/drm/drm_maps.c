@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What can become of mappings and descriptors between a submit and a look at its result, on amdgpu.
- * drm_maps MODE
+ * Changes mappings and descriptors between a submit and a read of its result, on amdgpu. drm_maps
+ * MODE
  */
 #include "tests/drm/drm_small.h"
 

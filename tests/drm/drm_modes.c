@@ -339,7 +339,7 @@ static void maps(int fd)
     munmap(moved, 2 * create.size);
 }
 
-/* As libdrm: how much there is, then the lists. */
+/* Asks as libdrm does: how much there is, then the lists. */
 static void property(int fd)
 {
     struct drm_mode_property_enum names[2];

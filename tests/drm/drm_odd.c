@@ -10,10 +10,16 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <sys/auxv.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
 
 static void cap(int fd)
 {
@@ -179,7 +185,7 @@ static void sharing(int fd)
     check(ioctl(fd, DRM_IOCTL_GET_CAP, &c) < 0, "ioctl");
 }
 
-/* What the child of vfork() does to its descriptors is not the parent's. */
+/* A child of vfork() changes its own descriptors, not the parent's. */
 static void vforked(int fd)
 {
     pid_t child = vfork();
@@ -259,6 +265,124 @@ static void rooted(int fd)
     cap(dup(fd));
 }
 
+/* Uses a GPU file for the first time where none of the folders is that were there at the start. */
+static void rooted_first(void)
+{
+    if (chroot("/usr") != 0 || chdir("/") != 0)
+        exit(77);
+    cap(open_node());
+}
+
+/* A descriptor that came past libc, of a device whose number says nothing. */
+static void nameless(void)
+{
+    int uvm = open("/dev/nvidia-uvm", O_RDWR), other = (int)system_call(SYS_dup, uvm, 0);
+
+    for (int i = 0; i < 3; i++)
+        check(other >= 0 && ioctl(other, 25, NULL) == 0, "ioctl");
+}
+
+/* ---- little stack -------------------------------------------------------------------------------
+ */
+
+#define PAGE 4096u
+
+static int little_fd;
+static ucontext_t outside, coroutine;
+
+/* Makes calls with numbers only and with texts behind pointers, a mapping, a duplicate. Calls
+ * nothing of libc but system calls. */
+static void calls(void)
+{
+    static struct drm_get_cap c = {.capability = DRM_CAP_PRIME};
+    static struct drm_mode_create_dumb made = {.width = 64, .height = 32, .bpp = 32};
+    static struct drm_mode_map_dumb map;
+    static char name[32], date[32], text[32];
+    static struct drm_version version = {
+        .name_len = 32, .name = name, .date_len = 32, .date = date, .desc_len = 32, .desc = text};
+    bool good = ioctl(little_fd, DRM_IOCTL_GET_CAP, &c) == 0;
+    void *memory;
+    int other;
+
+    good = good && ioctl(little_fd, DRM_IOCTL_VERSION, &version) == 0;
+    good = good && ioctl(little_fd, DRM_IOCTL_MODE_CREATE_DUMB, &made) == 0;
+    map.handle = made.handle;
+    good = good && ioctl(little_fd, DRM_IOCTL_MODE_MAP_DUMB, &map) == 0;
+    memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, little_fd, (off_t)map.offset);
+    good = good && memory != MAP_FAILED && munmap(memory, PAGE) == 0;
+    other = dup(little_fd);
+    good = good && other >= 0 && ioctl(other, DRM_IOCTL_GET_CAP, &c) == 0 && close(other) == 0;
+    if (!good)
+        _exit(3);
+}
+
+/* `size` bytes above a page that may not be touched. */
+static char *make_stack(size_t size)
+{
+    char *stack =
+        mmap(NULL, PAGE + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    check(stack != MAP_FAILED && mprotect(stack, PAGE, PROT_NONE) == 0, "stack");
+    return stack + PAGE;
+}
+
+static void *in_thread(void *unused)
+{
+    calls();
+    return unused;
+}
+
+static void on_signal(int number)
+{
+    calls();
+}
+
+static void in_coroutine(void)
+{
+    calls();
+    swapcontext(&coroutine, &outside);
+}
+
+/* Calls on `size` bytes of stack; in a signal handler: beside those that the kernel uses there. */
+static void with_little(const char *place, size_t size)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    stack_t stack = {.ss_size = size};
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    if (!strcmp(place, "thread")) {
+        pthread_attr_init(&attributes);
+        check(!pthread_attr_setstacksize(&attributes, size), "stack size");
+        check(!pthread_create(&thread, &attributes, in_thread, NULL), "thread");
+        pthread_join(thread, NULL);
+    } else if (!strcmp(place, "handler")) {
+        stack.ss_size = (size + getauxval(AT_MINSIGSTKSZ) + 63) / 64 * 64;
+        stack.ss_sp = make_stack(stack.ss_size);
+        check(sigaltstack(&stack, NULL) == 0, "sigaltstack");
+        sigaction(SIGUSR1, &action, NULL);
+        raise(SIGUSR1);
+    } else {
+        getcontext(&coroutine);
+        stack.ss_sp = make_stack(size);
+        coroutine.uc_stack = stack;
+        coroutine.uc_link = &outside;
+        makecontext(&coroutine, in_coroutine, 0);
+        swapcontext(&outside, &coroutine);
+    }
+}
+
+/* little PLACE BYTES [later]: the process makes its first calls there, or later ones. */
+static void little(int fd, char **argv)
+{
+    little_fd = fd;
+    if (argv[4]) {
+        calls();
+        little_fd = open_node();
+    }
+    with_little(argv[2], (size_t)atol(argv[3]));
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -270,12 +394,19 @@ int main(int argc, char **argv)
         {"received", received},     {"cloned", cloned},     {"sharing", sharing},
         {"vforked", vforked},       {"unshared", unshared}, {"unshared_alone", unshared_alone},
         {"closes_all", closes_all}, {"rooted", rooted},     {"inherited", cap}};
-    int fd = strcmp(mode, "inherited") ? open_node() : atoi(argv[2]);
+    int fd;
 
+    if (!strcmp(mode, "rooted_first") || !strcmp(mode, "nameless")) {
+        mode[0] == 'r' ? rooted_first() : nameless();
+        return 0;
+    }
+    fd = strcmp(mode, "inherited") ? open_node() : atoi(argv[2]);
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (!strcmp(modes[i].name, mode))
             modes[i].run(fd);
     if (!strcmp(mode, "spawned"))
         spawned(fd, argv[0]);
+    if (!strcmp(mode, "little"))
+        little(fd, argv);
     return 0;
 }

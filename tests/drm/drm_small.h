@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs of these tests share: each is a small GPU program on one driver's ioctls.
+ * Shared parts of these test programs: each is a small GPU program on one driver's ioctls.
  */
 #ifndef TESTS_DRM_DRM_SMALL_H
 #define TESTS_DRM_DRM_SMALL_H
@@ -20,7 +20,7 @@
 
 #define NODE "/dev/dri/renderD128"
 
-/* As libdrm's drmIoctl(); ends the program when the call fails. */
+/* Calls an ioctl like libdrm's drmIoctl(); ends the program when the call fails. */
 static inline void must(int fd, unsigned long request, void *argument, const char *what)
 {
     int result;

@@ -405,7 +405,7 @@ void run_virtgpu(int fd)
     virtgpu(fd, 1 << 4);
 }
 
-/* As if the device wrote what queries have found. */
+/* Plays the device that writes the results of queries. */
 void run_results(int fd)
 {
     virtgpu(fd, 1 << 17);

@@ -114,10 +114,30 @@ static uint32_t node_of(const char *path)
     return node;
 }
 
+/* Files of this process, by their inode: mapped once. */
+static struct {
+    dev_t device;
+    ino_t inode;
+    struct fake_file *file;
+} files[64];
+
+static struct fake_file *remember(const struct stat *st, struct fake_file *file)
+{
+    for (size_t i = 0; i < 64; i++)
+        if (!__atomic_load_n(&files[i].file, __ATOMIC_ACQUIRE)) {
+            files[i].file = file;
+            files[i].device = st->st_dev;
+            __atomic_store_n(&files[i].inode, st->st_ino, __ATOMIC_RELEASE);
+            return file;
+        }
+    return NULL;
+}
+
 static int open_node(uint32_t node)
 {
     int fd = memfd_create(nodes[node].name, 0);
     struct fake_file *file;
+    struct stat st;
 
     if (fd < 0 || ftruncate(fd, (off_t)FAKE_FILE_SIZE) != 0)
         return -1;
@@ -127,7 +147,11 @@ static int open_node(uint32_t node)
     /* FAKE_DRM_TAKEN: the first handle is not to be had. */
     file->objects[1].used = getenv("FAKE_DRM_TAKEN") != NULL;
     file->next_handle = file->objects[1].used;
-    CALL(SYS_munmap, file, FAKE_FILE_SIZE, 0, 0, 0, 0);
+    /* Found later without the name, which only /proc has. */
+    if (getenv("FAKE_DRM_NAMELESS") && CALL(SYS_fstat, fd, &st, 0, 0, 0, 0) == 0)
+        remember(&st, file);
+    else
+        CALL(SYS_munmap, file, FAKE_FILE_SIZE, 0, 0, 0, 0);
     return fd;
 }
 
@@ -150,7 +174,7 @@ static void append_number(char *out, size_t at, unsigned number)
 }
 
 /* Is the file one of ours by this name? */
-static bool is_named(int fd, const char *name)
+static __attribute__((noinline)) bool is_named(int fd, const char *name)
 {
     char link[48], path[64];
     ssize_t length;
@@ -161,13 +185,6 @@ static bool is_named(int fd, const char *name)
     return strncmp(path, "/memfd:", 7) == 0 && strncmp(path + 7, name, strlen(name)) == 0;
 }
 
-/* Files of this process, by their inode: mapped once. */
-static struct {
-    dev_t device;
-    ino_t inode;
-    struct fake_file *file;
-} files[64];
-
 static struct fake_file *file_of(int fd)
 {
     struct stat st;
@@ -177,16 +194,7 @@ static struct fake_file *file_of(int fd)
     for (size_t i = 0; i < 64 && files[i].inode; i++)
         if (files[i].inode == st.st_ino && files[i].device == st.st_dev)
             return files[i].file;
-    if (!is_named(fd, NAME))
-        return NULL;
-    for (size_t i = 0; i < 64; i++)
-        if (!__atomic_load_n(&files[i].file, __ATOMIC_ACQUIRE)) {
-            files[i].file = map_file(fd);
-            files[i].device = st.st_dev;
-            __atomic_store_n(&files[i].inode, st.st_ino, __ATOMIC_RELEASE);
-            return files[i].file;
-        }
-    return NULL;
+    return is_named(fd, NAME) ? remember(&st, map_file(fd)) : NULL;
 }
 
 uint32_t fake_object_make(struct fake_file *file, uint64_t size)

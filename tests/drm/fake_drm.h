@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * GPU files without a GPU. Preloaded behind libts_capture.so, this library answers for
+ * GPU files without a GPU. Preloaded after libts_capture.so, this library answers for
  * /dev/dri/renderD128: FAKE_DRM names the driver that it stands in for. An open file is a memfd:
  * its first part holds the file's objects, the rest their memory, so that mmap, dup, fork and
  * passing it on work as with any file.
@@ -76,7 +76,7 @@ void fake_store_fence(void *at, const void *from, size_t size);
 bool fake_is_done(bool is_patient);
 void fake_finish(void);
 
-/* Where submits have numbers: what is stored from now on is of this one; all up to one is there. */
+/* Numbers submits: later stores belong to this one; all up to one number are visible. */
 void fake_submit(uint64_t number);
 bool fake_is_finished(uint64_t number);
 void fake_finish_until(uint64_t number);

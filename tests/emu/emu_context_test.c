@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread's stack of contexts, primary contexts, and what a destroyed context leaves behind.
+ * The thread's stack of contexts, primary contexts, and what a destroyed context leaves.
  */
 #include "tests/emu/emu_test.h"
 

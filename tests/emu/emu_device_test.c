@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What devices of each compute capability say of themselves agrees with itself, and occupancy
- * follows from it.
+ * Tests that the attributes of devices of each compute capability agree with each other, and that
+ * occupancy follows from them.
  */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ static void check_attributes(const struct generation *g)
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN), g->optin_kib * 1024);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK), g->reserved);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH), major >= 9);
-    /* What is not there. */
+    /* Features that the device lacks. */
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED), 0);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED), 0);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS), 0);
@@ -105,7 +105,7 @@ static void check_occupancy(const struct generation *g)
     OK(cuOccupancyMaxPotentialBlockSize(&grid, &size, store, NULL, 0, 100));
     CHECK(size <= 100);
 
-    /* What is said to be there can be had, and not much more. */
+    /* Memory that is reported as free can be had, and not much more. */
     OK(cuOccupancyAvailableDynamicSMemPerBlock(&shared, store, 2, 64));
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, store, 64, shared));
     CHECK(blocks >= 2);

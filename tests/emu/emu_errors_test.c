@@ -33,7 +33,7 @@ static bool is_in(const char *name, const char *const *list)
     return *list != NULL;
 }
 
-/* What answers without cuInit(). */
+/* Calls that answer without cuInit(). */
 static const char *const early[] = {
     "cuInit",
     "cuDriverGetVersion",
@@ -50,7 +50,7 @@ static const char *const early[] = {
     NULL,
 };
 
-/* What succeeds with zeros and needs no context, or one in any state. */
+/* Calls that succeed with zeros and need no context, or one in any state. */
 static const char *const free_of_contexts[] = {
     "cuInit",
     "cuDevicePrimaryCtxSetFlags",
@@ -105,7 +105,7 @@ static CUcontext failed_context(void)
     return context;
 }
 
-/* What works in a good context says in a failed one that it failed. */
+/* Calls that work in a good context report the failure in a failed one. */
 static void check_failed(void)
 {
     CUcontext failed = failed_context(), good;

@@ -40,7 +40,7 @@ static void waits(void)
     OK(cuStreamWaitEvent(b, e, 0)); /* the record before the gate */
     OK(cuLaunchHostFunc(b, see, NULL));
     OK(cuStreamSynchronize(b));
-    OK(cuEventRecord(e, a)); /* and now the one behind it */
+    OK(cuEventRecord(e, a)); /* and now the one after it */
     FAILS(cuEventQuery(e), CUDA_ERROR_NOT_READY);
     OK(cuStreamWaitEvent(b, e, 0));
     OK(cuLaunchHostFunc(b, see, NULL));

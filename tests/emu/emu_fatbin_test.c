@@ -112,7 +112,7 @@ static void refused(struct tsm_buffer *b)
     CHECK_EQ_INT(emu_image_text(&got, "\1\2\3\4\5\6\7\10\11", 75, NULL), CUDA_ERROR_INVALID_IMAGE);
 }
 
-/* Of a file the size is known: what says that it is longer is refused before it is read. */
+/* Files have a known size: an image that claims to be longer is refused before it is read. */
 static void files(struct tsm_buffer *b)
 {
     uint8_t elf[64] = "\177ELF\2\1\1\63";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel that fails spoils its context and no other, until that is destroyed; what was behind it
+ * A kernel that fails spoils its context and no other, until that is destroyed; what was after it
  * does not run.
  */
 #include <stdatomic.h>

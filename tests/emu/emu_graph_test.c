@@ -183,7 +183,7 @@ static void child_and_update(void)
     OK(cuMemFree_v2(p));
 }
 
-/* Memory of a graph has one address for all launches; it can be freed in or behind the graph. */
+/* Memory of a graph has one address for all launches; it can be freed in or after the graph. */
 static void memory(void)
 {
     CUDA_MEM_ALLOC_NODE_PARAMS alloc = {
@@ -286,7 +286,7 @@ static void user_objects_and_pictures(void)
     FAILS(cuUserObjectRelease(object, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* What the allocations of graphs take, and took at most. */
+/* Memory that the allocations of graphs take, and took at most. */
 static void memory_figures(void)
 {
     CUDA_MEM_ALLOC_NODE_PARAMS alloc = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,

@@ -93,7 +93,7 @@ int main(void)
     OK(cuStreamGetGreenCtx(plain, &none));
     CHECK(!none);
 
-    /* What runs in one is seen by the other, in the order of their event. */
+    /* Results in one context are seen by the other, in the order of their event. */
     OK(cuEventCreate(&event, 0));
     OK(cuModuleLoadData(&module, PTX_HEAD PTX_STORE));
     OK(cuModuleGetFunction(&store, module, "store"));

@@ -36,7 +36,7 @@ static void parent(int peer)
     OK(cuIpcGetMemHandle(&offer.inside, large + 4096));
     OK(cuIpcGetMemHandle(&offer.gone, gone));
     OK(cuMemFree_v2(gone));
-    /* What was there still is, in what is shared and beside it. */
+    /* Earlier contents stay, in the shared memory and beside it. */
     CHECK_EQ_INT(pair_read(before), 11);
     CHECK_EQ_INT(pair_read(small), 22);
     CHECK_EQ_INT(pair_read(after), 33);
@@ -59,7 +59,7 @@ static void parent(int peer)
     pair_meet(peer); /* the child has closed */
     OK(cuMemFree_v2(small));
     OK(cuMemFree_v2(large));
-    /* What is new does not show what was shared. */
+    /* New memory does not show what was shared. */
     OK(cuMemAlloc_v2(&small, 1000));
     OK(cuMemAlloc_v2(&large, LARGE));
     CHECK_EQ_INT(large, offer.address);

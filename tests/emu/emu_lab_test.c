@@ -2,7 +2,7 @@
  *
  * emu_lab_test CASE: one small kernel, wrong or right, for emu_lab_test.py, which sets what is
  * looked for and reads what was found. Prints the results of the synchronisation and of a wait
- * behind it; exits with 0, as a program does that does not look at errors.
+ * after it; exits with 0, as a program does that does not look at errors.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the driver says can be asked for, and is told to who wants to hear it.
+ * Tests that the driver's messages can be asked for, and reach listeners.
  */
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tests of the software GPU share. Each is a driver-API program of its own.
+ * Shared parts of the tests of the software GPU. Each is a driver-API program of its own.
  */
 #ifndef TESTS_EMU_EMU_TEST_H
 #define TESTS_EMU_EMU_TEST_H

@@ -120,7 +120,7 @@ static void test_array(CUmodule m)
     OK(cuArrayDestroy(plain));
 }
 
-/* What was set is what is got. */
+/* Properties that were set are returned. */
 static void test_properties(void)
 {
     float border[4] = {1, 2, 3, 4}, color[4], least, most, bias;

@@ -28,7 +28,7 @@ static void look_at_name(void *user, const char *name, size_t size)
         sum += (unsigned char)name[i];
 }
 
-/* As the software GPU's loader does. */
+/* Loads as the software GPU's loader does. */
 static void load(const uint8_t *image)
 {
     char line[256] = "";

@@ -5,7 +5,7 @@
  * suite.
  *
  * The first byte is a set of options, the rest is the trace:
- *   1  put the right checksums in first, so that what lies behind them is reached
+ *   1  put the right checksums in first, so that what lies after them is reached
  *   2  decode with two threads
  *   4  check and repair it as a file, too
  */
@@ -175,7 +175,7 @@ static void ignore_violation(void *user, uint64_t offset, const char *text)
     (void)user, (void)offset, (void)text;
 }
 
-/* What was repaired is whole: repairing it again finds nothing to do. */
+/* A repaired trace is whole: repairing it again finds nothing to do. */
 static void check_and_repair(const struct memory_trace *m)
 {
     int fd = memfd_create("fuzz", MFD_CLOEXEC);

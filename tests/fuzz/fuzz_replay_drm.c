@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replays of DRM on devices that compute nothing: renderD128 and those behind it have one driver
+ * Replays of DRM on devices that compute nothing: renderD128 and those after it have one driver
  * each, that of a line of `drivers`. A device reads all that an argument leads to, as a kernel
  * would; gives new numbers to what is made; and refuses mappings that no object has. An ioctl that
  * is not safe must not get here, and no descriptor is closed that is not open. The calls come here

@@ -24,16 +24,16 @@ const struct tsm_backend *const tsm_backends[] = {&vulkan_backend, NULL};
 static void replay(struct sbt_reader *reader, unsigned bits, unsigned place, const char *folder)
 {
     const struct tsm_frames frames = {1, 3};
-    struct tsm_look look = {.dump_directory = bits & SCENE_DUMP ? folder : NULL,
-                            .dump_seq = place,
-                            .screenshot_directory = bits & SCENE_SHOT ? folder : NULL,
-                            .frames = &frames,
-                            .frame_count = bits & SCENE_SHOT ? 1 : 0};
-    struct tsm_replay_options options = {.backend = "vulkan",
-                                         .grain = bits & SCENE_SYNC ? TSM_GRAIN_SYNC
-                                                                    : TSM_GRAIN_READBACK,
-                                         .timeout_ns = 2000000000,
-                                         .look = bits & (SCENE_DUMP | SCENE_SHOT) ? &look : NULL};
+    struct tsm_inspect look = {.dump_directory = bits & SCENE_DUMP ? folder : NULL,
+                               .dump_seq = place,
+                               .screenshot_directory = bits & SCENE_SHOT ? folder : NULL,
+                               .frames = &frames,
+                               .frame_count = bits & SCENE_SHOT ? 1 : 0};
+    struct tsm_replay_options options = {
+        .backend = "vulkan",
+        .grain = bits & SCENE_SYNC ? TSM_GRAIN_SYNC : TSM_GRAIN_READBACK,
+        .timeout_ns = 2000000000,
+        .inspect = bits & (SCENE_DUMP | SCENE_SHOT) ? &look : NULL};
 
     if (bits & SCENE_SAVE)
         options.filter.seq_end = place;

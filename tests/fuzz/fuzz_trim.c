@@ -21,8 +21,8 @@ static int trim_all(struct sbt_reader *reader, const struct trim_values *values)
     for (int i = 0; i < t.replay_count; i++)
         tsm_replay_destroy(t.replays[i]);
     tsm_trim_slice_finish(&t.keep);
-    sbt_map_finish(&t.positions);
-    sbt_map_finish(&t.before);
+    tsm_map_finish(&t.positions);
+    tsm_map_finish(&t.before);
     tsm_place_list_finish(&t.places);
     return error;
 }

@@ -49,7 +49,7 @@ static inline void copied_trace_breaks(void *user, uint64_t offset, const char *
     fprintf(stderr, "offset %llu: %s\n", (unsigned long long)offset, text);
 }
 
-/* Where a copy goes: memory, for this process alone. */
+/* Returns the path of a copy: memory, for this process alone. */
 static inline void copied_trace_path(char path[64])
 {
     snprintf(path, 64, "/dev/shm/ts-fuzz-copy-%d.sbt", (int)getpid());

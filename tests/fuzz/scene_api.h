@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What differs between the fuzzers of replays by API: fuzz_replay.c is the same for all of them.
+ * Differences between the fuzzers of replays by API: fuzz_replay.c is the same for all of them.
  */
 #ifndef TESTS_FUZZ_SCENE_API_H
 #define TESTS_FUZZ_SCENE_API_H

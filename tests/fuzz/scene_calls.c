@@ -10,7 +10,8 @@
 
 static const struct sbt_schema *schemas[SCENE_METADATA];
 
-/* What a trace says of names of values and structs comes before the first record that has some. */
+/* Descriptions of values and structs that were written: each comes before the first record that
+ * needs it. */
 static bool enum_is_there[4096], struct_is_there[8192];
 
 void scene_describe(void)

@@ -26,7 +26,7 @@ struct scene_driver scene_driver;
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance i,
                                                                       const char *name);
 
-/* What a handle of memory, of a buffer, of an image is. */
+/* Handle of memory, of a buffer, of an image. */
 struct thing {
     uint64_t size;
     uint8_t bytes[];
@@ -186,7 +186,7 @@ static void read_all(const struct vk_command *command, const void *args)
 
 #define AS(name) const struct vk_args_##name *a = args
 
-/* What the loader and devices say of themselves. VK_NOT_READY: it is no such command. */
+/* Answers questions about the loader and devices. VK_NOT_READY: it is no such command. */
 static VkResult answer_facts(uint32_t place, const void *args)
 {
     switch (place) {

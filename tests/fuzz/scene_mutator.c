@@ -18,7 +18,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint
 #define PLACES_MAX 4096u
 
 struct scene_places {
-    uint32_t at[PLACES_MAX + 1]; /* of records; behind the last: the end */
+    uint32_t at[PLACES_MAX + 1]; /* of records; after the last: the end */
     uint32_t count;
 };
 

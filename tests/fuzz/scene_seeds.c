@@ -68,7 +68,7 @@ static void add_record(struct sbt_reader *reader, const struct sbt_record *r)
         tsm_put_u16(out.data + head + 4, (uint16_t)(out.size - head - SCENE_RECORD_HEAD));
 }
 
-/* What a backend looks for, not what is said of the host and the program. */
+/* Adds the metadata that a backend reads, not facts about the host and the program. */
 static void add_metadata(struct sbt_reader *reader)
 {
     for (size_t i = 0; i < sbt_reader_metadata_count(reader); i++) {

@@ -42,7 +42,7 @@ uint32_t scene_number(uint32_t type)
     return command ? (uint32_t)(command - vk_commands) : SCENE_METADATA;
 }
 
-/* Of devices alone: replay takes structs and their members from its own tables. */
+/* Writes the facts about devices: replay takes structs and their members from its own tables. */
 void scene_facts(struct sbt_writer *w)
 {
     static const char *const facts[] = {"heap 0, flags 0xf", "heap 0, flags 0x6",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What only a real driver can answer, one line each: numbered as in tests/gpu/README.md.
+ * Questions that only a real driver can answer, one line each: numbered as in tests/gpu/README.md.
  */
 #include "tests/programs/program.h"
 

@@ -86,7 +86,8 @@ static int work_on_rows(void)
     return pitch < 400 || memcmp(sent[0], back[0], 8000);
 }
 
-/* What compilers put around launches, and the runtime compiler: each answers, whatever it does. */
+/* Calls that compilers put around launches, and the runtime compiler: each answers, whatever it
+ * does. */
 static int work_on_code(void)
 {
     const dim3 grid = {3, 2, 1}, block = {64, 1, 1};

@@ -108,7 +108,7 @@ const char *hipKernelNameRef(hipFunction_t f)
     return ((const struct function *)f)->name;
 }
 
-/* What stands for a kernel in the program is its name here. */
+/* Returns the kernel's name, which stands for the kernel in this program. */
 const char *hipKernelNameRefByPtr(const void *hostFunction, hipStream_t stream)
 {
     return hostFunction;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What programs seldom ask: code objects and their symbols before they are loaded; and three ways
- * to let a kernel go that waits: from a function that is called when memory goes, from one that the
+ * Uses rare features: code objects and their symbols before they are loaded; and three ways to let
+ * a kernel go that waits: from a function that is called when memory goes, from one that the
  * runtime is asked to call, and through the pointer to a signal's value.
  */
 #include "api/hsa/hsa_prototypes.h"
@@ -44,7 +44,7 @@ static hsa_status_t take_memory(size_t size, hsa_callback_data_t data, void **ad
     return *address ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
-/* What the file at `path` holds; the executable that comes of it. */
+/* Asks about the file at `path` and the executable that comes of it. */
 static unsigned ask_of_code(struct hsa_machine *machine, const char *path)
 {
     int file = open(path, O_RDONLY);

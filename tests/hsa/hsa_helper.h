@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What programs that use HSA all do: find the GPU and its memory, load kernels, write packets. Any
- * error ends the program with a line that says where.
+ * Shared parts of the programs that use HSA: they find the GPU and its memory, load kernels, write
+ * packets. Any error ends the program with a line that says where.
  */
 #ifndef TESTS_HSA_HSA_HELPER_H
 #define TESTS_HSA_HSA_HELPER_H
@@ -30,7 +30,7 @@ void *hsa_pool_take(hsa_amd_memory_pool_t pool, size_t size);
 hsa_queue_t *hsa_queue_take(const struct hsa_machine *machine, uint32_t size);
 hsa_signal_t hsa_signal_take(hsa_signal_value_t value);
 
-/* A packet behind the last one of the queue. The doorbell is the caller's to ring: with the index
+/* A packet after the last one of the queue. The doorbell is the caller's to ring: with the index
  * that is returned. */
 uint64_t hsa_dispatch(hsa_queue_t *queue, const struct hsa_found_kernel *kernel,
                       const uint32_t grid[3], const uint16_t group[3], void *arguments,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What needs no GPU, and so runs on AMD's own runtime with a CPU's agent alone: pools, locked
- * memory, signals, copies that wait for each other, a handler.
+ * Uses only features without a GPU, which run on AMD's own runtime with a CPU's agent alone: pools,
+ * locked memory, signals, copies that wait for each other, a handler.
  */
 #include "tests/hsa/hsa_helper.h"
 
@@ -18,7 +18,7 @@ static bool on_done(hsa_signal_value_t value, void *arg)
     return false;
 }
 
-/* Memory to memory to memory ..., each copy behind the one before it, started by the host. */
+/* Memory to memory to memory ..., each copy after the one before it, started by the host. */
 static unsigned chain(const struct hsa_machine *machine, const uint32_t *from, uint32_t *to)
 {
     hsa_signal_t signals[STEPS + 1], told = hsa_signal_take(1);

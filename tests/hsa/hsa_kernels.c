@@ -110,7 +110,7 @@ static void sample(const void *arguments, const struct tracesmith_work_item *ite
         *(const float *)tracesmith_hsa_pixel(image, x, y, 0);
 }
 
-/* What it makes of `out` does not depend on the memory that its struct points to. */
+/* The result in `out` does not depend on the memory that its struct points to. */
 static void hold(const void *arguments, const struct tracesmith_work_item *item)
 {
     const struct hold_arguments *a = arguments;

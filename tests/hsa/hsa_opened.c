@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * As AMD's clr can be built: the runtime is opened, and its functions are asked for by name.
+ * Opens the runtime as AMD's clr can be built: its functions are asked for by name.
  */
 #include <dlfcn.h>
 #include <stdio.h>

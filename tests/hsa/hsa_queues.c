@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What orders work across queues: barrier packets, signals that the host sets, copies that wait for
+ * Orders work across queues: barrier packets, signals that the host sets, copies that wait for
  * kernels and kernels that wait for copies, a handler, polling. Memory is the GPU's, the host's,
  * and malloc's.
  */

@@ -211,7 +211,7 @@ static hsa_agent_t agent_of(const struct buffer *b)
 /* ---- steps -------------------------------------------------------------------------------------
  */
 
-/* What a command that uses both has to wait for. */
+/* Finds the signals that a command which uses both buffers has to wait for. */
 static unsigned deps_of(struct worker *w, struct buffer *a, struct buffer *b, hsa_signal_t deps[2])
 {
     unsigned count = 0;

@@ -188,7 +188,7 @@ static unsigned run_all(hsa_signal_value_t from, void (*release)(void))
     return bad;
 }
 
-/* What a kernel was given is written while it waits for a value. */
+/* Writes a kernel's arguments while it waits for a value. */
 static unsigned by_value(void)
 {
     unsigned bad = 0;
@@ -209,7 +209,7 @@ static unsigned by_value(void)
     return bad;
 }
 
-/* What a kernel was given is written before the gate is set past all calls. */
+/* Writes a kernel's arguments before the gate is set past all calls. */
 static unsigned written(void)
 {
     unsigned bad = 0;
@@ -307,7 +307,7 @@ static unsigned by_room(void)
     return 0;
 }
 
-/* ---- what waits behind what is done ------------------------------------------------------------
+/* ---- what waits after what is done ------------------------------------------------------------
  */
 
 /* A dispatch is waited for, and what it wrote is read, while the next packet of its queue waits. */

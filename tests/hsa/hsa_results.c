@@ -49,7 +49,7 @@ static float *coarse(void)
     return hsa_pool_take(machine.coarse, SIZE);
 }
 
-/* Of memory that holds other things, too, neither at its begin nor up to its end. */
+/* Returns a part of memory that holds other things, too, neither at its begin nor up to its end. */
 static float *inside(void)
 {
     return (float *)hsa_pool_take(machine.fine, 3 * SIZE) + COUNT + 3;
@@ -121,8 +121,7 @@ static void by_way(const struct hsa_way *way)
     }
 }
 
-/* What the program does when it finds by itself that the kernel is done: the last item writes last.
- */
+/* Finds by polling that the kernel is done, as a program does: the last item writes last. */
 static void poll(void)
 {
     const volatile float *last = &data[COUNT - 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared virtual memory: pages of the program's, which a kernel reads where they are, behind a
+ * Shared virtual memory: pages of the program's, which a kernel reads where they are, after a
  * prefetch. They are shared again, and grow.
  */
 #include "tests/hsa/hsa_helper.h"

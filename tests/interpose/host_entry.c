@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     printf("got: %d\n", got);
     if (verbose)
         printf("foreign: %d\n", foreign);
-    /* What the runtime does first; only that nothing breaks is of interest. */
+    /* First calls of the runtime; only that nothing breaks is of interest. */
     cuGetProcAddress_v2("", &function, 0, 0, NULL);
     cuGetProcAddress_v2("cuInit", &function, 2000, 0, NULL);
     cuGetProcAddress("cuGetProcAddress", &function, 13000, 0);

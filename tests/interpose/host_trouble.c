@@ -204,7 +204,7 @@ static void forbid(const int *calls, size_t count, int error)
     forbid_with(calls, count, SECCOMP_RET_ERRNO | (unsigned)error);
 }
 
-/* What we need and the program does not. */
+/* System calls that recording needs and the program does not. */
 static const int ours[] = {SYS_membarrier, SYS_close_range, SYS_flock,      SYS_pidfd_open,
                            SYS_renameat2,  SYS_userfaultfd, SYS_ftruncate,  SYS_tgkill,
                            SYS_readlink,   SYS_fdatasync,   SYS_pidfd_getfd};
@@ -246,8 +246,8 @@ static void forbid_files(void)
     forbid(files, sizeof(files) / sizeof(*files), EACCES);
 }
 
-/* What this program, the software GPU and libc need; everything else, as in the sandbox of a
- * browser's GPU process, has one action. */
+/* System calls that this program, the software GPU and libc need; everything else, as in the
+ * sandbox of a browser's GPU process, has one action. */
 static const int allowed[] = {
     SYS_read,           SYS_write,      SYS_open,         SYS_close,
     SYS_fstat,          SYS_newfstatat, SYS_mmap,         SYS_mprotect,

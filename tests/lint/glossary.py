@@ -32,7 +32,7 @@ PREFIXES = {
     "vkr_opaque": "vkr_capture_replay_address", "vkr_place": "vkr_fixed_address", "vkr_places": "vkr_fixed_addresses",
     "vkr_reached": "vkr_completed", "cuda_reached": "cuda_completed", "vkr_look": "vkr_inspect",
     "vkr_show": "vkr_present_window", "vkr_cut": "vkr_partial_submit", "vkr_bound": "vkr_bound_state",
-    "backend_hollow": "backend_submit_sync_only", "backend_early": "backend_fast_forward",
+    "tsm_need": "tsm_dependency_slice", "tsm_look": "tsm_inspect", "backend_hollow": "backend_submit_sync_only", "backend_early": "backend_fast_forward",
     "backend_let_go": "backend_unblock_waiters", "backend_looked": "backend_inspection_files",
 }
 # The new word begins with the old one.

@@ -13,11 +13,11 @@ import sys
 ALLOWED = {
     "base": set(),
     "format": {"base"},
-    "api": {"base", "format/struct_out.h", "api/api.h", "api/description.h"},
+    "api": {"base", "format/struct_out.h", "api/api.h", "api/description.h", "api/traits.h", "api/trait_table.inc"},
     "capture": {"base", "format", "api/api.h"},
     "interpose": {"base", "capture", "api/api.h"},
-    "replay": {"base", "format", "analysis", "api/api.h"},
-    "analysis": {"base", "format", "kernel/include"},
+    "replay": {"base", "format", "analysis", "api/api.h", "api/traits.h"},
+    "analysis": {"base", "format", "kernel/include", "api/traits.h"},
     "emu": {"base", "api/cuda/abi", "api/cuda/cuda_prototypes.h", "api/cuda/cuda_calls.inc", "api/hsa/sandbox.h",
             "api/hsa/hsa_prototypes.h", "api/hsa/hsa_calls.inc", "api/hsa/code.h", "api/hsa/image.h",
             "api/hsa/condition.h"},
@@ -32,7 +32,8 @@ ROOMS = {
     "tables": ALLOWED["api"],
     "source": {"base", "format/struct_out.h", "capture", "interpose", "api"},
     "replay": {"base", "format", "replay", "api/api.h", "api/description.h"},
-    "view": {"base", "format", "analysis", "api/api.h", "api/description.h"},
+    "view": {"base", "format", "analysis", "api/api.h", "api/description.h", "api/traits.h", "tools/text", "tools/terminal.h",
+             "tools/doctor/doctor.h", "tools/edit/trace_extend.h", "tools/recorded.h"},
 }
 # Rooms of the APIs that each side sees. What lies beside the rooms is for all of its API, and so is tables/.
 SEEN_BY_ROOM = {"": set(), "tables": set(), "source": {"source"}, "replay": {"replay"}, "view": {"view"}}

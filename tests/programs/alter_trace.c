@@ -2,11 +2,12 @@
  *
  * alter_trace IN OUT ACTION [N [VALUE]]: copies a trace, with record number N altered:
  *
- *   remove N         leave it out; the records behind it are numbered again
+ *   remove N         leave it out; the records after it are numbered again
  *   flag N FLAGS     set flags (SBT_RECORD_*)
  *   type N TYPE      another record type, which is described like its own
  *   position N P     another place on its stream
  *   slot N I:VALUE   another value of slot I
+ *   argument N I:VALUE  another word I in the kernel's arguments
  *   cut [N]          no trailer, and only the first N records
  *   head N           only the first N records
  *   lost N           N records were lost
@@ -37,6 +38,20 @@ static void alter(const struct wish *wish, struct sbt_record *record, uint64_t *
         record->position = wish->value;
     else if (is(wish, "slot") && wish->slot < record->slot_count)
         slots[wish->slot] = wish->value;
+}
+
+/* Replaces a word of the kernel's arguments. */
+static void alter_argument(struct trace_edit *e, const struct wish *wish, struct sbt_record *record)
+{
+    static uint8_t data[65536];
+    int index = sbt_schema_role(sbt_reader_schema(e->r, record->type), SBT_ROLE_ARGUMENTS);
+    size_t at = index < 0 ? 0 : (size_t)(record->slots[index] >> 32) + 8 * (size_t)wish->slot;
+
+    if (index < 0 || record->data_size > sizeof(data) || at + 8 > record->data_size)
+        return;
+    memcpy(data, record->data, record->data_size);
+    memcpy(data + at, &wish->value, 8);
+    record->data = data;
 }
 
 static void describe_type(struct trace_edit *e, const struct wish *wish)
@@ -90,6 +105,8 @@ static int copy_all(struct trace_edit *e, const struct wish *wish)
         copy.slots = slots;
         if (wanted)
             alter(wish, &copy, slots);
+        if (wanted && is(wish, "argument"))
+            alter_argument(e, wish, &copy);
         if (wanted && is(wish, "remove")) {
             removed++;
             continue;

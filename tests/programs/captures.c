@@ -91,7 +91,7 @@ static void count_up(void *user)
         words[i] += i;
 }
 
-/* Rows, unified addresses, a function that changes what is copied behind it, memory in the stream's
+/* Rows, unified addresses, a function that changes what is copied after it, memory in the stream's
  * order; and the whole as a node of another capture. */
 static void all_kinds(CUstream stream)
 {
@@ -251,7 +251,7 @@ static void broken(void)
     CU(cuStreamDestroy_v2(joins));
 }
 
-/* What the legacy stream is still busy with is freed while a stream that joins it is captured. */
+/* Frees memory that the legacy stream still uses while a stream that joins it is captured. */
 static void freed_meanwhile(void)
 {
     static uint32_t out[COUNT];

@@ -270,7 +270,7 @@ EXPORT int renameat2(int from_folder, const char *from, int to_folder, const cha
                                 : NEXT(renameat2)(from_folder, from, to_folder, to, flags);
 }
 
-/* What is in a stream's buffer is lost, as when the write that this makes fails. */
+/* Loses what is in a stream's buffer, as when the write that this makes fails. */
 EXPORT int fflush(FILE *file)
 {
     return is_file(fileno(file)) && fails(WRITE, CALLER) ? refuse(ENOSPC) : NEXT(fflush)(file);
@@ -395,7 +395,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
     return fails(IOCTL, CALLER) ? refuse(EIO) : NEXT(ioctl)(fd, request, argument);
 }
 
-/* Those that only wait or tell a number do not fail. */
+/* Calls that only wait or return a number do not fail. */
 static bool is_sure(long number)
 {
     return number == SYS_futex || number == SYS_gettid || number == SYS_getpid ||

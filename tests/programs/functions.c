@@ -17,7 +17,7 @@ static void fill(void *user)
 {
     const struct fill *fill = user;
 
-    usleep(3000); /* whatever was sent behind this has been sent by now */
+    usleep(3000); /* whatever was sent after this has been sent by now */
     for (size_t i = 0; i < SIZE; i++)
         fill->bytes[i] = (uint8_t)(fill->value + i);
 }

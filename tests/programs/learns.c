@@ -77,7 +77,7 @@ static void begin(CUmodule module)
         make_graph();
 }
 
-/* What tells the program that what was sent before is done. */
+/* Sends a mark by which the program learns that earlier work is done. */
 static void send_mark(unsigned round)
 {
     if (is("event_sync") || is("event_query") || is("other_stream"))
@@ -166,7 +166,7 @@ static void run_round(unsigned round)
     memset(t.mapped, 0xee, COUNT * 4);
     if (is("slow_function"))
         usleep(20000); /* until the function has returned; a later return is as right */
-    /* What the host wrote is published by the next command, which reads it. */
+    /* The next command publishes the host's bytes, which it reads. */
     program_launch(t.copy, COUNT, t.other, (void *[]){&count, &t.device_mapped, &t.seen});
 }
 

@@ -265,10 +265,14 @@ static void by_value_node(struct test *t)
     CUstreamBatchMemOpParams value = {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
                                                      .address = t->there,
                                                      .value = 7}};
-    const CUDA_BATCH_MEM_OP_NODE_PARAMS values = {t->context, 1, &value, 0};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS values;
     CUgraph graph = begin_graph();
     CUgraphNode node;
 
+    memset(&values, 0, sizeof(values)); /* what lies between members is recorded, too */
+    values.ctx = t->context;
+    values.count = 1;
+    values.paramArray = &value;
     CU(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &values));
     launch(t, graph);
 }
@@ -296,7 +300,7 @@ static void *watch(void *argument)
     return NULL;
 }
 
-/* What is there reaches the device. */
+/* Copies the present bytes to the device. */
 static uint32_t seen(struct test *t)
 {
     static unsigned out[SPACE / 4];

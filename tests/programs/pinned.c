@@ -7,11 +7,11 @@
  *      if both sides were the device's), rows, fill
  * HOW: sync, event, query   how the program waits
  *      waits       the call itself does
- *      reader      a kernel behind it reads the bytes
- *      writer      a kernel behind it writes the second half
- *      beside      a kernel behind it writes behind them, in the same allocation
- *      part        a copy behind it writes the second half
- *      polled      the program sees a value behind it, and changes a byte before it waits
+ *      reader      a kernel after it reads the bytes
+ *      writer      a kernel after it writes the second half
+ *      beside      a kernel after it writes after them, in the same allocation
+ *      part        a copy after it writes the second half
+ *      polled      the program sees a value after it, and changes a byte before it waits
  *      changed     the program changes a byte when it has waited
  */
 #include "tests/programs/program.h"
@@ -110,7 +110,7 @@ static uint32_t run_round(unsigned round, CUevent event)
     digest = program_digest((const void *)t.shared, 4 * SIZE);
     if (is("changed"))
         t.shared[5] = round;
-    /* What is there reaches the device, where it is not compared. */
+    /* The present bytes reach the device, where they are not compared. */
     program_launch(t.copy, COUNT, t.stream, (void *[]){&all, &t.there, &t.out});
     CU(cuStreamSynchronize(t.stream));
     return digest;

@@ -17,7 +17,7 @@ struct mix_arguments {
 
 struct node {
     CUdeviceptr next;
-    unsigned value;
+    unsigned value, unused; /* no bytes by chance */
 };
 
 static void launch_extra(CUfunction function, void *block, size_t size)

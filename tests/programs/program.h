@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the small driver-API programs of the suite share. Each shows one behaviour, prints a result
- * that does not depend on time or addresses, and exits 0, or 1 with the failed call.
+ * Shared parts of the small driver-API programs of the suite. Each shows one behaviour, prints a
+ * result that does not depend on time or addresses, and exits 0, or 1 with the failed call.
  *
  * They find kernels.ptx through TS_TEST_PTX, else beside the program.
  */

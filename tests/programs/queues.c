@@ -105,7 +105,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* ---- a call that waits for one behind it ---------------------------------------------------- */
+/* ---- a call that waits for one after it ---------------------------------------------------- */
 
 static int is_let_go;
 

@@ -21,7 +21,7 @@ static void note(const void *data, size_t size)
     digest = digest * 31 + program_digest(data, size);
 }
 
-/* What `device` holds now. */
+/* Prints the present content of `device`. */
 static void note_device(CUdeviceptr device, size_t size)
 {
     static unsigned char bytes[SIZE];

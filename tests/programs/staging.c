@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A random program without races: staging SEED STEPS. Bytes are passed on between memory of all kinds
- * by copies, memsets and kernels, each ordered behind the one before, on streams that take turns; most
+ * by copies, memsets and kernels, each ordered after the one before, on streams that take turns; most
  * of them are not waited for. Only after a wait does the host write there, or read.
  */
 #include "tests/programs/program.h"
@@ -34,7 +34,7 @@ static unsigned below(unsigned limit)
 
 /* ---- what the GPU does --------------------------------------------------------------------- */
 
-/* What comes next goes to another stream, behind what was sent. */
+/* Continues on another stream, after the work that was sent. */
 static void change_stream(void)
 {
     CUstream next = streams[below(STREAMS)];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What programs have in common that copy a trace and change something on the way. Any failure ends them.
+ * Shared parts of programs that copy a trace and change something on the way. Any failure ends
+ * them.
  */
 #ifndef TESTS_PROGRAMS_TRACE_EDIT_H
 #define TESTS_PROGRAMS_TRACE_EDIT_H
@@ -26,7 +27,7 @@ static inline void must(int result)
     }
 }
 
-/* What records are described by and refer to. */
+/* Copies the tables that describe records and that records refer to. */
 static inline void copy_tables(struct sbt_writer *w, struct sbt_reader *r)
 {
     const char *name, *value, *text;

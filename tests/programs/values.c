@@ -24,7 +24,7 @@ static void send_fill(CUstream stream, uint32_t value)
     program_launch(fill, COUNT, stream, arguments);
 }
 
-/* What it gives depends on what was there. */
+/* Sends a step whose result depends on earlier contents. */
 static void send_step(CUstream stream)
 {
     int count = COUNT, rounds = 3;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What goes wrong: wild addresses, hangs, traps at run time; bad text at parse time.
+ * Tests failures: wild addresses, hangs, traps at run time; bad text at parse time.
  */
 #include "tests/ptx/ptx_harness.h"
 #include "tests/unit/check.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the PTX tests share: a device memory of their own, modules from fixtures or text, launches.
+ * Shared parts of the PTX tests: a device memory of their own, modules from fixtures or text,
+ * launches.
  */
 #ifndef TESTS_PTX_PTX_HARNESS_H
 #define TESTS_PTX_PTX_HARNESS_H

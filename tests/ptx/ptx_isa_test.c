@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the differential test does not reach: barriers in memory, copies, clusters, the stack,
- * matrices in memory, directives, and what is refused where.
+ * Tests parts that the differential test does not reach: barriers in memory, copies, clusters, the
+ * stack, matrices in memory, directives, and what is refused where.
  */
 #include "tests/ptx/ptx_harness.h"
 #include "tests/unit/check.h"
@@ -254,7 +254,7 @@ static void test_workspace(void)
     ptx_module_destroy(m);
 }
 
-/* The reserved part of shared memory is there, behind what the program declares. */
+/* The reserved part of shared memory is there, after what the program declares. */
 static void test_reserved(void)
 {
     struct ptx_module *m = dev_parse(HEAD ENTRY(

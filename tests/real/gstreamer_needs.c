@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What GStreamer's plugin for CUDA wants beside a driver, in one library: NVIDIA's video decoder,
+ * Needs of GStreamer's plugin for CUDA beside a driver, in one library: NVIDIA's video decoder,
  * which need not decode anything here, and an NVRTC that knows sm_52, the GPU that the plugin
  * compiles for. Newer ones do not: they are asked for sm_75 in its place.
  */

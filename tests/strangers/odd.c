@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -144,6 +145,38 @@ static void spawn(void)
     fflush(stdout);
     if (posix_spawnp(&child, "sh", NULL, NULL, command, environ) == 0)
         wait_for(child);
+}
+
+extern int spawn_old(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
+extern int spawnp_old(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
+__asm__(".symver spawn_old, posix_spawn@GLIBC_2.2.5");
+__asm__(".symver spawnp_old, posix_spawnp@GLIBC_2.2.5");
+
+/* A file without "#!": programs of before glibc 2.15 have the shell run it. */
+static void spawn_versions(void)
+{
+    int (*const ways[])(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                        const posix_spawnattr_t *, char *const[], char *const[]) = {
+        posix_spawn, posix_spawnp, spawn_old, spawnp_old};
+    char *const command[] = {(char *)"./script", NULL};
+    FILE *script = fopen("script", "w");
+
+    fputs("echo by the shell; exit 3\n", script);
+    fchmod(fileno(script), 0755);
+    fclose(script);
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        pid_t child = -1;
+        int error;
+
+        fflush(stdout);
+        error = ways[i](&child, command[0], NULL, NULL, command, environ);
+        if (error)
+            printf("%s\n", strerrorname_np(error));
+        else
+            wait_for(child);
+    }
 }
 
 static void forks(void)
@@ -441,7 +474,7 @@ static void unguard(int number)
     mprotect(guarded, 1 << 20, PROT_READ | PROT_WRITE);
 }
 
-/* As garbage collectors do: memory becomes readable when it is touched. */
+/* Makes memory readable when it is touched, as garbage collectors do. */
 static void faulting_source(void)
 {
     guarded = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -652,6 +685,7 @@ static const struct {
     {"clone_shared", clone_shared},
     {"raw_fork", raw_fork},
     {"spawn", spawn},
+    {"spawn_versions", spawn_versions},
     {"forks", forks},
     {"exec_chain", exec_chain},
     {"no_arguments", no_arguments},

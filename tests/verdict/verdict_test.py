@@ -4,6 +4,8 @@
 
 verdict_test.py table PAGE       walks through the tables of docs/verdict.md: a case for each row
 verdict_test.py removed          each command of sample traces removed, the rest numbered again
+verdict_test.py graphs       commands beside launches of graphs that call functions removed, in traces and their parts
+verdict_test.py twice        two recordings of programs that do not change, and with an address or object that leads elsewhere
 verdict_test.py renumbered       commands at other places of their streams
 verdict_test.py cut_records      each record of sample traces cut, unfinished or of an unknown type
 verdict_test.py disabled         each command of sample traces disabled
@@ -28,7 +30,7 @@ os.environ['TS_TEST_PTX'] = str(PROGRAMS / 'kernels.ptx')
 SAME, DIFFERENT, CANNOT_TELL, NOTHING = 0, 1, 2, 3
 NAMES = {'same': SAME, 'different': DIFFERENT, 'cannot tell': CANNOT_TELL, 'nothing to compare': NOTHING,
          'error': 'error', 'none': 'none'}
-FAILED, TAINTS, TRUNCATED, UNFINISHED, HELD = 1, 2, 4, 8, 128
+FAILED, TAINTS, TRUNCATED, UNFINISHED, LATE, HELD = 1, 2, 4, 8, 16, 128
 CORE = {'readback': 2, 'checksum': 3}
 
 
@@ -463,6 +465,19 @@ def lost_from_one():
     return diff(cuda('saxpy'), altered(cuda('saxpy'), 'lost', 5))
 
 
+@row('D19', 'cannot be compared: 0x')
+def address_of_no_allocation():
+    trace = cuda('copies')
+    copied = next(r for r in records(trace) if r['call'] == 'cuMemcpy' and int(r['args']['dst'], 16) >> 44 == 5)
+    return diff(trace, altered(trace, 'slot', copied['seq'], f'0:{int(copied["args"]["dst"], 16) + 16}'))
+
+
+@row('D19', 'bytes that one trace has only')
+def late_once():
+    trace = cuda('saxpy')
+    return diff(trace, altered(trace, 'flag', find(trace, 'cuMemcpyHtoD.*'), LATE))
+
+
 @row('D11', 'stream 99 is in neither')
 def stream_of_none():
     return diff(cuda('saxpy'), cuda('saxpy'), '--streams', '0,99')
@@ -602,6 +617,72 @@ def removed():
                     wrong.append(f'{trace} {way}: without {r["seq"]} {r["call"]}: same')
             copy.unlink()
     return wrong
+
+
+def graphs():
+    """Functions that graphs call have places without records: a command that is missing beside them is missed."""
+    wrong = []
+    for name, *arguments in (('graphs',), ('captures',), ('conditional',), ('weave',)):
+        trace = cuda(name, *arguments)
+        part = pathlib.Path(f'{name}-part.sbt')
+        shown = records(trace)
+        assert run([BIN / 'tracesmith', 'trim', '--force', '--device', 'emu', '--range', f'{len(shown) // 3}:', '-o',
+                    part, trace]).returncode == 0
+        for whole in (trace, part):
+            wrong += [f'{whole} and itself: not the same: {why}' for verdict, why in [diff(whole, whole)] if verdict]
+        for r in (r for r in shown if r['position'] and not is_unseen(shown, r)):
+            for action in ('remove', 'position'):
+                copy = altered(trace, action, r['seq'], 0)
+                if diff(copy, copy)[0] == SAME:
+                    wrong.append(f'{trace}: tsdiff without {r["seq"]} {r["call"]}: same')
+                if action == 'remove' and r['seq'] % 3 == 0 and replay(copy)[0] == SAME:
+                    wrong.append(f'{trace}: without {r["seq"]} {r["call"]}: same')
+                copy.unlink()
+    return wrong
+
+
+# Programs that do the same each time, and others of which chance decides what the recorder sees.
+ALIKE = ('pools', 'kinds', 'virtual', 'pointers', 'captures', 'copies', 'texture', 'linked')
+BY_CHANCE = ('graphs', 'overtakes', 'staging', 'functions', 'releases')
+
+
+def elsewhere(shown, r):
+    """Ways to let a record lead to other memory, or another object, of the same kind."""
+    places = [int(o['args']['dptr'], 16) for o in shown if o['call'].startswith('cuMemAlloc_v2') and o['seq'] < r['seq']]
+    gone = [int(o['args']['dptr'], 16) for o in shown if o['call'].startswith('cuMemFree_v2') and o['seq'] < r['seq']]
+    places = [place for place in places if place not in gone]
+    words = bytes.fromhex(r['args'].get('arguments') or '')
+    for i in range(len(words) // 8):
+        word = int.from_bytes(words[8 * i:8 * i + 8], 'little')
+        if word in places and len(places) > 1:
+            other = places[(places.index(word) + 1) % len(places)]
+            yield 'argument', r['seq'], f'{i}:{other}'
+            yield 'argument', r['seq'], f'{i}:{word + 4}'
+    handles = [o['args']['handle'] for o in shown if o['call'] == 'cuMemCreate' and o['seq'] < r['seq']]
+    if r['call'] == 'cuMemMap' and len(handles) > 1:
+        other = handles[(handles.index(r['args']['handle']) + 1) % len(handles)]
+        yield 'slot', r['seq'], f'{list(r["args"]).index("handle")}:{other}'
+
+
+def twice():
+    """Two recordings are the same when what differs in them leads to the same places, and different when not."""
+    wrong = []
+    for name in (*ALIKE, *BY_CHANCE):
+        a, b = cuda(name), cuda(name, TS_TWICE='2')
+        verdict, result = diff(a, b)
+        if verdict == DIFFERENT or (verdict and name in ALIKE):
+            wrong.append(f'{name}: two recordings: {verdict}: {result["why"]}')
+    count = 0
+    for name in ('kinds', 'virtual', 'pointers', 'pools', 'graphs'):
+        a, b = cuda(name), cuda(name, TS_TWICE='2')
+        shown = records(b)
+        for way in [way for r in shown for way in elsewhere(shown, r)]:
+            copy = altered(b, *way)
+            verdict, result = diff(a, copy)
+            count += 1
+            if verdict != DIFFERENT:
+                wrong.append(f'{b} with {way}: {verdict}: {result["why"]}')
+    return wrong or ([] if count > 10 else [f'only {count} ways to lead elsewhere'])
 
 
 def renumbered():

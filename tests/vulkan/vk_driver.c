@@ -11,7 +11,7 @@
  *   same       equal samplers have the same handle, which is destroyed as often as it was made
  *   sparse     sparse buffers, bound as a whole
  *   rays       acceleration structures that nobody builds
- *   fds        semaphores and fences behind file descriptors, in one process
+ *   fds        semaphores and fences after file descriptors, in one process
  *   local      memory of the first type cannot be mapped
  *   dedicated  ... and all of it must be made for one resource each
  *   wrong      each dispatch is carried out many times: it ends late, and leaves something else
@@ -62,7 +62,7 @@ PFN_vkVoidFunction driver_real(const char *name)
     return get(instances, name);
 }
 
-/* Where the word is in TS_TEST_DRIVER; what follows it. */
+/* Returns the place of the word in TS_TEST_DRIVER, with what follows it. */
 static const char *asked(const char *word)
 {
     const char *text = getenv("TS_TEST_DRIVER");
@@ -243,7 +243,7 @@ static VkResult VKAPI_CALL extensions(VkPhysicalDevice d, const char *layer, uin
     return result;
 }
 
-/* What the driver knows nothing of is hidden while it looks. */
+/* Creates a device. Structs that the driver does not know are hidden from it. */
 static VkResult VKAPI_CALL create_device(VkPhysicalDevice d, const VkDeviceCreateInfo *info,
                                          const VkAllocationCallbacks *a, VkDevice *out)
 {
@@ -380,7 +380,7 @@ static bool is_lost(uint32_t more)
 
 #define SEMAPHORES_MAX 16u
 
-/* What stands for them, without those of other processes. */
+/* Replaces the semaphores, without those of other processes. */
 static uint32_t translate(VkSemaphore *out, const VkSemaphore *semaphores, uint32_t count)
 {
     uint32_t used = 0;
@@ -534,7 +534,7 @@ static struct placed *find_placed(VkDeviceMemory memory)
     return NULL;
 }
 
-/* Where it is asked to lie, or anywhere. */
+/* Allocates where memory is asked to lie, or anywhere. */
 static VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
                                     const VkAllocationCallbacks *a, VkDeviceMemory *out)
 {
@@ -596,7 +596,7 @@ static uint64_t VKAPI_CALL memory_opaque(VkDevice device,
 
 /* ---- fences and semaphores ------------------------------------------------------------------ */
 
-/* Those of other processes are signalled. */
+/* Waits for fences. Those of other processes are signalled. */
 static VkResult VKAPI_CALL wait_fences(VkDevice device, uint32_t count, const VkFence *fences,
                                        VkBool32 all, uint64_t timeout)
 {

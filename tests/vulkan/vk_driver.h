@@ -9,22 +9,22 @@
 
 /* ---- vk_driver.c ---- */
 
-/* A function of the driver behind. */
+/* A function of the real driver. */
 PFN_vkVoidFunction driver_real(const char *name);
 #define REAL(name) ((PFN_##name)driver_real(#name))
-/* What may be there as an extension only. */
+/* Finds a function that may exist as an extension only. */
 #define REAL_KHR(name)                                                                             \
     ((PFN_##name)(driver_real(#name) ? driver_real(#name) : driver_real(#name "KHR")))
 
 /* To the one queue that there is. */
 VkResult driver_submit(VkDevice device, const VkSubmitInfo *info, VkFence fence);
 
-/* ---- vk_driver_fds.c: semaphores and fences behind file descriptors ----
+/* ---- vk_driver_fds.c: semaphores and fences after file descriptors ----
  *
  * One that was imported stands for the one that was exported. Of another process's nothing is
  * known: it is left out. A sync file is an eventfd, written when the work is done. */
 
-/* What stands for it. VK_NULL_HANDLE: another process's. */
+/* Returns the real semaphore. VK_NULL_HANDLE: another process's. */
 VkSemaphore fds_semaphore(VkSemaphore semaphore);
 VkFence fds_fence(VkFence fence);
 /* It is destroyed: it stands for itself again. */
@@ -41,7 +41,7 @@ void fds_device_destroyed(void);
 
 /* ---- vk_driver_late.c ---- */
 
-/* What is sent next begins late. */
+/* Makes the next submit begin late. */
 void late_begin(VkDevice device);
 void late_device_gone(VkDevice device);
 

@@ -14,7 +14,7 @@ static struct alias {
     uint64_t from, to;
 } aliases[ALIAS_COUNT];
 
-/* What is in the file. */
+/* Content of the file. */
 struct content {
     uint64_t handle;
     pid_t process;

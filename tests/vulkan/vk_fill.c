@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a vkCmdFillBuffer costs the program, in nanoseconds: the smallest of some rounds. Without
- * and with libts_capture.so preloaded, for the difference. Not a test.
+ * Measures the cost of a vkCmdFillBuffer to the program, in nanoseconds: the smallest of some
+ * rounds. Without and with libts_capture.so preloaded, for the difference. Not a test.
  */
 #include "tests/vulkan/vk_small.h"
 

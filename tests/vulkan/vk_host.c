@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the host does while work is under way: `vk_host event` sets an event that work waits for,
- * `vk_host write` changes memory that work reads. Each prints what came of it; of the second that
- * is a matter of luck, unless each submit is waited for.
- * `vk_host zeros` writes zeros where there may have been zeros, and computes with them.
- * `vk_host import` writes memory of its own, which it has imported, while work that copies it waits
- * for an event.
+ * Changes state on the host while work is under way: `vk_host event` sets an event that work waits
+ * for, `vk_host write` changes memory that work reads. Each prints what came of it; of the second
+ * that is a matter of luck, unless each submit is waited for. `vk_host zeros` writes zeros where
+ * there may have been zeros, and computes with them. `vk_host import` writes memory of its own,
+ * which it has imported, while work that copies it waits for an event.
  */
 #include "tests/vulkan/vk_small.h"
 
@@ -93,7 +92,7 @@ static VkCommandBuffer dispatching(const struct small *s, const struct words *w)
     return commands;
 }
 
-/* The first submit puts zeros where there are zeros: there is nothing to compare behind it. */
+/* The first submit puts zeros where there are zeros: there is nothing to compare after it. */
 static void write_meanwhile(void)
 {
     struct words from, to;

@@ -228,7 +228,8 @@ static void same(void)
     small_finish(&s);
 }
 
-/* What may go before what was made of it goes first: layouts, modules; memory before its buffer. */
+/* Destroys in unusual orders what may go before objects created from it: layouts, modules; memory
+ * before its buffer. */
 static void order(void)
 {
     struct small s;
@@ -601,8 +602,8 @@ static void descriptors(void)
     puts("descriptors");
 }
 
-/* What the specification forbids and the driver lets pass: a buffer that is bound askew, an image
- * with samples that the driver says it has not. */
+/* Takes liberties that the specification forbids and the driver lets pass: a buffer that is bound
+ * askew, an image with samples that the driver says it has not. */
 static void liberties(void)
 {
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,

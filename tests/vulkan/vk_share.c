@@ -325,8 +325,8 @@ static void send_one(const struct small *s, VkCommandBuffer commands, VkSemaphor
     TRY(vkQueueSubmit(s->queue, 1, &info, fence));
 }
 
-/* What one semaphore signals the other one waits for; one fence is sent, the other one waited for.
- */
+/* Signals one semaphore and waits for the other one; sends one fence and waits for the other
+ * one. */
 static void signals(void)
 {
     VkSemaphore semaphores[2];
@@ -432,7 +432,7 @@ static void apart(void (*give)(int), void (*take)(int))
 
 /* ---- freed ---------------------------------------------------------------------------------- */
 
-/* Memory that is given out, written and freed, still mapped: its content lives on behind the
+/* Memory that is given out, written and freed, still mapped: its content lives on after the
  * descriptor. */
 static void freed(void)
 {

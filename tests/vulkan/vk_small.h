@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * As little Vulkan as a compute program needs. Everything ends the program with a message when it
+ * Smallest Vulkan that a compute program needs. Everything ends the program with a message when it
  * fails; status 77 where there is no driver. Functions are found through the loader that the
  * program is linked with, unless vk_get is set before.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Ioctls of sync files for eventfds, which the driver of the tests (vk_driver_fds.c) gives out. To
- * be preloaded behind whoever records.
+ * be preloaded after whoever records.
  */
 #include <dlfcn.h>
 #include <linux/sync_file.h>

@@ -5,7 +5,7 @@
  *
  *   batches SUBMIT  a timeline semaphore that the first of two batches signals is waited for while
  * the second still waits; then fence and device are. SUBMIT: 1 vkQueueSubmit, 2 vkQueueSubmit2
- *   stages          the semaphore is signalled by a batch, behind stages that the work does not
+ *   stages          the semaphore is signalled by a batch, after stages that the work does not
  * have bytes SEED      host and device write different bytes of the same words, before, while and
  * after the device is at work threads         four threads, one mapping: each sends work of its
  * own, waits for it, looks and writes on
@@ -281,7 +281,7 @@ static VkCommandBuffer copying(const struct bytes *b, const VkBufferCopy *pieces
     return commands;
 }
 
-/* What the device finds where host and device wrote. */
+/* Counts wrong bytes as the device finds them where host and device wrote. */
 static uint32_t wrong_on_device(const struct bytes *b)
 {
     VkCommandBuffer commands = primary(&b->s);

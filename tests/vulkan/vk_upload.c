@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What changing mapped memory costs the program: 64 MiB of it, a part of its pages changed before
- * each of 50 submits. Milliseconds for a submit and its wait; without and with libts_capture.so
- * preloaded, for the difference. Arguments: every how many pages one is changed; how many different
- * contents there are, which come in turn (without: each is new); how many submits there are; if
- * there is a fourth, the device copies all of it to other memory each time.
+ * Measures the cost of changing mapped memory to the program: 64 MiB of it, a part of its pages
+ * changed before each of 50 submits. Milliseconds for a submit and its wait; without and with
+ * libts_capture.so preloaded, for the difference. Arguments: every how many pages one is changed;
+ * how many different contents there are, which come in turn (without: each is new); how many
+ * submits there are; if there is a fourth, the device copies all of it to other memory each time.
  */
 #include "tests/vulkan/vk_small.h"
 
@@ -59,7 +59,7 @@ static VkBuffer make_buffer(const struct small *s, VkDeviceMemory memory)
     return buffer;
 }
 
-/* What the device reads of it becomes its own result, in buffers[1]. */
+/* Records a copy: what the device reads becomes its own result, in buffers[1]. */
 static void record_copy(const struct small *s, VkCommandBuffer commands, VkDeviceMemory memory,
                         VkDeviceMemory *other, VkBuffer buffers[2])
 {

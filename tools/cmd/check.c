@@ -35,6 +35,7 @@ static void report(void *user, uint64_t offset, const char *text)
 
     if (++r->count > REPORTED_MAX)
         return;
+    tsm_progress_end();
     if (!r->json) {
         printf("%s: byte %" PRIu64 ": %s%s%s\n", tsm_clean(r->path), offset,
                tsm_paint(TSM_PAINT_BAD), tsm_clean(text), tsm_paint(TSM_PAINT_NONE));
@@ -56,6 +57,11 @@ static void print_ok(const char *path, const struct sbt_check_counts *counts)
     putchar('\n');
 }
 
+static void show_progress(uint64_t done, uint64_t total)
+{
+    tsm_progress("checking", done, total);
+}
+
 static int check(const char *path, bool wants_json)
 {
     struct tsm_json json = {.out = stdout};
@@ -68,7 +74,8 @@ static int check(const char *path, bool wants_json)
         tsm_json_name(&json, "violations");
         tsm_json_open(&json, '[');
     }
-    int count = sbt_check_and_count(path, report, &r, &counts);
+    int count = sbt_check_and_count(path, report, &r, &counts, show_progress);
+    tsm_progress_end();
     if (wants_json) {
         tsm_json_close(&json, ']');
         tsm_json_put_u64(&json, "violation_count", (uint64_t)r.count);
@@ -107,7 +114,8 @@ const struct tsm_command tsm_command_check = {
     .description =
         "Reads each TRACE completely and checks every rule of docs/FORMAT.md that can be checked "
         "from the file alone: checksums, lengths, order, references, the index. Each violation is "
-        "told with its place in the file, the first 100 one by one; behind damage the check goes "
+        "reported with its place in the file, the first 100 one by one; after damage the check "
+        "goes "
         "on with the "
         "next chunk that is whole. Whether the recorded commands can be replayed is not "
         "asked: see 'tsreplay --dry-run'. What a repair has noted as lost is no violation; it is "

@@ -80,7 +80,7 @@ static const struct tsm_api_description *const recorded[] = {
     NULL,
 };
 
-/* Those with a backend, then the others; NULL behind the last. */
+/* Returns the APIs with a backend, then the others; NULL after the last. */
 static const struct tsm_api_description *api_at(size_t place)
 {
     size_t backends = 0;

@@ -49,7 +49,7 @@ struct session {
     unsigned pid; /* of the program */
 };
 
-/* Reads it anew. It is not mapped: who shortens the file then ends the program and not us. */
+/* Reads it again. It is not mapped: who shortens the file then ends the program and not us. */
 static struct tsm_lanes_header header_of(const struct session *s)
 {
     struct tsm_lanes_header h = {.version = 0};
@@ -79,7 +79,7 @@ static int try_file(struct session *s, unsigned pid, const char *path)
     return 1;
 }
 
-/* Where a line of /proc/PID/maps has its path; NULL when it has none that we look for. */
+/* Returns the path in a line of /proc/PID/maps; NULL when it is not the path of a lanes file. */
 static const char *lanes_path(char *line)
 {
     char *path = strchr(line, '/');

@@ -102,8 +102,14 @@ static int compare(const struct diff_values *v, struct pair *p)
         .readbacks_only = v->readbacks_only,
     };
     size_t told = 0;
+    int error;
 
-    if (tsm_diff(&p->result, p->a, p->b, &diff) < 0 || tsm_symbols_create(&p->symbols, p->a) < 0)
+    tsm_trace_show_progress(p->a, "comparing");
+    tsm_trace_show_progress(p->b, "comparing");
+    error = tsm_diff(&p->result, p->a, p->b, &diff);
+    tsm_trace_show_progress(p->a, NULL);
+    tsm_trace_show_progress(p->b, NULL);
+    if (error < 0 || tsm_symbols_create(&p->symbols, p->a) < 0)
         return tsm_complain_error();
     if (v->json)
         print_json(p);

@@ -43,9 +43,9 @@ static void print_line(const struct tsm_check *check, const struct tsm_finding *
     static const enum tsm_paint paints[] = {TSM_PAINT_GOOD, TSM_PAINT_WARN, TSM_PAINT_BAD};
 
     printf("%s%-8s%s%-18s %s\n", tsm_paint(paints[f->health]), words_of[f->health],
-           tsm_paint(TSM_PAINT_NONE), check->name, f->text);
+           tsm_paint(TSM_PAINT_NONE), check->name, tsm_clean(f->text));
     if (f->remedy[0])
-        printf("%27s%s-> %s%s\n", "", tsm_paint(TSM_PAINT_DIM), f->remedy,
+        printf("%27s%s-> %s%s\n", "", tsm_paint(TSM_PAINT_DIM), tsm_clean(f->remedy),
                tsm_paint(TSM_PAINT_NONE));
     fflush(stdout);
 }

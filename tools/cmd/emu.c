@@ -28,14 +28,16 @@ const struct tsm_command tsm_command_emu = {
         "instruction set, tracesmith-x86_64-- (docs/hsa.md); TS_EMU_HSA_ISA=NAME makes it claim "
         "another one, so that HIP's library starts.\n\n"
         "TS_EMU_CHECK=all looks for uninitialised reads, races, uses of freed memory and "
-        "leaks; TS_EMU_REPORT=FILE gets the findings as JSON lines; TS_EMU_TIMEOUT=SECONDS "
+        "leaks; TS_EMU_REPORT=FILE gets the findings as JSON lines; TS_EMU_EXIT=STATUS "
+        "is the exit status of a program that had any, so that a script can act on it; "
+        "TS_EMU_TIMEOUT=SECONDS "
         "ends endless launches; TS_EMU_SCHEDULE=random:SEED runs blocks, warps and "
         "streams in another order; TS_EMU_PROFILE=FILE writes a profile for 'tracesmith "
         "profile'. docs/emu.md has them all.",
     .examples = "tracesmith emu ./vector_add\n"
-                "TS_EMU_CHECK=all tracesmith emu ./vector_add\n"
+                "TS_EMU_CHECK=all TS_EMU_EXIT=99 tracesmith emu ./vector_add\n"
                 "tracesmith emu -- ffmpeg -init_hw_device cuda=cu:0 ...\n",
-    .exit_status = "PROGRAM's|its own status\n"
+    .exit_status = "PROGRAM's|its own status, or TS_EMU_EXIT when there were findings\n"
                    "125|the software GPU is not installed\n"
                    "126|PROGRAM cannot be run\n"
                    "127|PROGRAM was not found",

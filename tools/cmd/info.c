@@ -26,7 +26,8 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(info_values, calls),
      .help = "Also read all records and count the calls. Without this only the index is read, "
-             "which takes milliseconds for a trace of any size."},
+             "which takes milliseconds for a trace of any size. --streams and --range say of which "
+             "records, and imply it."},
     TSM_SELECTION_OPTIONS(info_values, streams, range),
     {.name = "json",
      .type = TSM_OPTION_FLAG,
@@ -82,8 +83,9 @@ static void start_text(char *out, size_t size, uint64_t realtime_ns)
         tsm_format(out, size, "unknown");
 }
 
-/* What the trace tells beside its structure, in the words of 'tracesmith redact'. True: there is a
- * part `index`, and *what is it, or 0 where the trace has none of it. */
+/* Finds part `index` of what the trace reveals apart from its structure, in the words of
+ * 'tracesmith redact'. Returns true if there is such a part; *what is the part, or 0 where the
+ * trace has none of it. */
 static bool revealed(const struct info *info, unsigned index, unsigned *what)
 {
     const struct sbt_reader *reader = info->reader;
@@ -374,6 +376,14 @@ static void print_json(const struct info *info)
     tsm_json_end(&j);
 }
 
+/* Tests whether only a part is asked about, which the index does not know. */
+static bool is_part(const struct info_values *v)
+{
+    static const struct tsm_selection_range all;
+
+    return v->streams.count || memcmp(&v->range, &all, sizeof(all)) != 0;
+}
+
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
     const struct info_values *v = values;
@@ -385,9 +395,11 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (!info.reader)
         return TSM_EXIT_ERROR;
     sum_chunks(&info);
-    if (v->calls) {
+    if (v->calls || is_part(v)) {
+        tsm_trace_show_progress(info.reader, "counting");
         info.has_calls = tsm_selection_filter(&filter, info.reader, &v->streams, &v->range) == 0 &&
                          tsm_statistics_collect(&info.statistics, info.reader, &filter) == 0;
+        tsm_trace_show_progress(info.reader, NULL);
         if (!info.has_calls)
             status = tsm_complain_error();
     }

@@ -4,8 +4,9 @@
 #include "base/text.h"
 #include "format/json.h"
 #include "tools/child.h"
-#include "tools/ioctl/census.h"
-#include "tools/ioctl/text.h"
+#include "api/traits.h"
+#include "api/drm/view/census.h"
+#include "api/drm/view/text.h"
 #include "tools/locate.h"
 #include "tools/recorded.h"
 #include "tools/terminal.h"
@@ -97,7 +98,7 @@ static bool is_wanted(const struct show *s, struct sbt_reader *reader,
 {
     const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
 
-    if (SBT_TYPE_API(record->type) != SBT_API_DRM)
+    if (!(tsm_api_traits(record->type) & TSM_API_KERNEL))
         return false;
     if (s->values->failed && !(record->flags & SBT_RECORD_FAILED))
         return false;
@@ -131,7 +132,7 @@ static int show_rest(struct show *s, struct look *l)
 
     while (more >= 0 && (more = sbt_cursor_next(cursor, &record)) > 0 && !ferror(s->out)) {
         s->next_seq = record->seq + 1;
-        if (SBT_TYPE_API(record->type) == SBT_API_DRM &&
+        if ((tsm_api_traits(record->type) & TSM_API_KERNEL) &&
             !tsm_ioctls_add(&s->all, l->reader, record))
             more = tsm_fail(TSM_E_MEMORY, "out of memory");
         else if (!s->values->summary && is_wanted(s, l->reader, record))
@@ -165,7 +166,7 @@ static void note_metadata(struct sbt_reader *reader, const char *name, const cha
         tsm_note("%s %s", value, what);
 }
 
-/* What is not in the listing. */
+/* Notes what the listing lacks. */
 static void note_missing(const struct show *s, struct sbt_reader *reader)
 {
     uint64_t unknown = 0;
@@ -223,7 +224,7 @@ struct follower {
     bool stop;
 };
 
-/* What has reached the file so far: the recorder writes it twice a second. */
+/* Shows what has reached the file so far: the recorder writes twice a second. */
 static void *follow(void *argument)
 {
     struct follower *f = argument;
@@ -372,7 +373,7 @@ const struct tsm_command tsm_command_ioctls = {
     .description =
         "Shows what a program asks of the kernel's GPU drivers (/dev/dri, /dev/accel, /dev/kfd, "
         "dma-bufs, sync files), as strace shows system calls: each ioctl with the struct that went "
-        "in and, behind =>, what is different in the one that came out; pointers are followed. "
+        "in and, after =>, what is different in the one that came out; pointers are followed. "
         "Then its result, its duration and, of a submit, its stream. Ioctls that are not known are "
         "shown raw.\n\n"
         "With PROGRAM, runs it and shows its ioctls while it runs, half a second behind, on "

@@ -178,7 +178,8 @@ static int write_perfetto(const struct tsm_timeline *timeline, const char *path)
     return tsm_output_file_end(&out, false);
 }
 
-/* Where the events lie when they and the requests have no moment in common; NULL: they have. */
+/* Returns how the events lie if they and the requests have no moment in common; NULL if they have
+ * one. */
 static const char *apart(const struct tsm_timeline *timeline)
 {
     size_t count = tsm_requests_count(&timeline->requests);
@@ -283,7 +284,7 @@ const struct tsm_command tsm_command_merge = {
         "Wanted are sched_switch, sched_wakeup, irq_handler_entry and _exit, block_rq_issue and "
         "_complete.\n\n"
         "A request's stages: call, the host's call until the job is submitted; queue, until the "
-        "ring takes it; exec, until the ring is done; complete, until those who wait are told; "
+        "ring takes it; exec, until the ring is done; complete, until those who wait are informed; "
         "wake, until the first of them runs; total, all that is known of it. Beside them, of the "
         "thread that submitted it: off_cpu, on no CPU; ready, of that, waiting for one; irq, "
         "interrupted; block_io, block I/O of its process in flight. NA: an event is missing, or "

@@ -115,7 +115,7 @@ static bool make_tables(struct tables *t, const struct tsm_gpu_profile *p)
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-/* Of the lanes of 32, how many did something on average. */
+/* Returns the average share of a warp's 32 lanes that were active, in percent. */
 static uint64_t percent(uint64_t part, uint64_t whole)
 {
     return whole ? (part * 100 + whole / 2) / whole : 0;

@@ -6,7 +6,7 @@
 #include "tools/locate.h"
 #include "tools/child.h"
 #include "tools/kernel/cpu_collect.h"
-#include "tools/ioctl/census.h"
+#include "api/drm/view/census.h"
 #include "tools/kernel/session.h"
 #include "tools/named_output.h"
 #include "tools/recorded.h"
@@ -219,7 +219,8 @@ static int kernel_begin(char *part, size_t size, const char *output, int choice)
     return tsm_kernel_session_begin(&kernel, backend, part);
 }
 
-/* What was collected goes into the trace of the program itself; where it left none, it stays. */
+/* Puts collected events into the trace of the program itself; without such a trace the file
+ * stays. */
 static void put_into_trace(const char *part, const char *what,
                            const struct tsm_recording *recording, pid_t pid)
 {

@@ -168,7 +168,7 @@ struct run {
     struct sbt_reader *reader;
     struct tsm_symbols *symbols;
     struct tsm_json *json; /* NULL: text */
-    struct tsm_look look;
+    struct tsm_inspect look;
     bool looks; /* at what `look` says */
     struct tsm_replay_options replay;
 };
@@ -215,7 +215,7 @@ static int settle_options(struct run *run)
         .user = run,
     };
     run->looks = tsm_inspect_from_values(&run->look, &v->look);
-    run->replay.look = run->looks ? &run->look : NULL;
+    run->replay.inspect = run->looks ? &run->look : NULL;
     run->replay.keep_going |= run->looks; /* a difference before it is no reason not to look */
     int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
     return error ? error : tsm_selection_seqs(&run->replay.filter, run->reader);
@@ -252,9 +252,9 @@ static void print_counts(const struct tsm_replay_result *r)
 static void print_looked(const struct tsm_replay_result *r)
 {
     print_counts(r);
-    if (r->look_count)
-        printf(", %s%" PRIu64 " file%s written%s\n", tsm_paint(TSM_PAINT_GOOD), r->look_count,
-               plural(r->look_count), tsm_paint(TSM_PAINT_NONE));
+    if (r->inspect_file_count)
+        printf(", %s%" PRIu64 " file%s written%s\n", tsm_paint(TSM_PAINT_GOOD),
+               r->inspect_file_count, plural(r->inspect_file_count), tsm_paint(TSM_PAINT_NONE));
     else
         printf(", %sshown what was presented%s\n", tsm_paint(TSM_PAINT_GOOD),
                tsm_paint(TSM_PAINT_NONE));
@@ -266,7 +266,7 @@ static void tell_loops(const struct tsm_replay_result *r)
         tsm_note("%u loops: %.6f s at least, %.6f s median, %.6f s at most; between them %s",
                  r->loop_count, (double)r->loop_min_ns / 1e9, (double)r->loop_median_ns / 1e9,
                  (double)r->loop_max_ns / 1e9,
-                 r->loop_kept ? "memory and states were set back" : "everything was made anew");
+                 r->loop_kept ? "memory and states were set back" : "all objects were recreated");
 }
 
 static void print_result(const struct tsm_replay_result *r)
@@ -303,7 +303,7 @@ static void print_result(const struct tsm_replay_result *r)
                  (double)r->recorded_ns / 1e9);
 }
 
-/* What a dry run can refuse, it refused before this: nothing else is to be told. */
+/* Reports a dry run that refused nothing: refusals were reported before. */
 static int told_dry(const struct run *run)
 {
     if (run->json)
@@ -346,7 +346,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "untranslated_count", r->untranslated_count);
     tsm_json_put_u64(j, "early_count", r->early_count);
     tsm_json_put_u64(j, "validation_count", r->validation_count);
-    tsm_json_put_u64(j, "look_count", r->look_count);
+    tsm_json_put_u64(j, "look_count", r->inspect_file_count);
     tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
     tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
@@ -366,8 +366,8 @@ static int told(struct run *run, const struct tsm_replay_result *result)
     bool only_looked =
         run->looks && result->verdict != TSM_SAME && result->verdict != TSM_DIFFERENT;
 
-    if (run->looks && !run->look.present && !result->look_count)
-        return tsm_complain("%s: what is to be looked at was not replayed: it lies outside of "
+    if (run->looks && !run->look.present && !result->inspect_file_count)
+        return tsm_complain("%s: the record to inspect was not replayed: it lies outside of "
                             "--range or --streams, or before recording began",
                             sbt_reader_name(run->reader));
 
@@ -382,8 +382,8 @@ static int told(struct run *run, const struct tsm_replay_result *result)
     return only_looked ? TSM_EXIT_OK : (int)result->verdict;
 }
 
-/* What several APIs gave, together: the worse verdict is the verdict. Nothing to compare is none
- * where another API has something. */
+/* Adds one API's result to the whole: the worse verdict is the verdict. "Nothing to compare" yields
+ * to an API that has something. */
 static void add_verdict(struct tsm_replay_result *all, const struct tsm_replay_result *one,
                         const char *api, bool is_first)
 {

@@ -8,7 +8,7 @@
 #include "tools/text/disassemble.h"
 #include "tools/text/json_out.h"
 #include "tools/trace_open.h"
-#include "tools/vulkan/shader_list.h"
+#include "api/vulkan/view/shader_list.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -82,7 +82,7 @@ static void print_shader(const struct tsm_shader *s, const struct spirv_module *
            tsm_paint(TSM_PAINT_NONE), s->size, m->version >> 16 & 0xff, m->version >> 8 & 0xff,
            s->seq);
     if (s->module)
-        printf(", VkShaderModule#%" PRIu64, s->module);
+        printf(", " TSM_SHADER_MODULE "#%" PRIu64, s->module);
     if (s->count > 1)
         printf(", %" PRIu64 " times", s->count);
     printf("\n");

@@ -8,8 +8,8 @@
 
 #include "analysis/slice/trim_slice.h"
 #include "base/bytes.h"
+#include "base/map.h"
 #include "base/text.h"
-#include "format/map.h"
 #include "replay/save.h"
 #include "tools/text/json_out.h"
 #include "tools/kernel/copy.h"
@@ -27,7 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KERNEL_MARGIN_NS 10000000u /* around the range: jobs begin before it and end behind it */
+#define KERNEL_MARGIN_NS 10000000u /* around the range: jobs begin before it and end after it */
 #define ITEM_SIZE        ((uint64_t)16 << 20) /* bytes of one MEMORY record, at most */
 
 struct trim_values {
@@ -105,8 +105,8 @@ struct trim {
     uint64_t time_ns;         /* where the range begins */
     uint64_t end_ns;          /* where its last record ended */
     uint64_t commands_before; /* commands before the range */
-    struct sbt_map positions; /* stream -> position of its first command in the range */
-    struct sbt_map before;    /* stream -> position of its last command before the range */
+    struct tsm_map positions; /* stream -> position of its first command in the range */
+    struct tsm_map before;    /* stream -> position of its last command before the range */
     struct tsm_replay *replays[TSM_REPLAY_API_MAX]; /* one for each API */
     int replay_count;
     struct tsm_trim_slice keep;
@@ -114,7 +114,7 @@ struct trim {
     struct tsm_trace_copy copy;
     uint64_t item_count, item_bytes; /* of the checkpoint */
     uint64_t command_count;          /* in the range */
-    uint8_t *bytes;                  /* ITEM_SIZE, and behind them a reference */
+    uint8_t *bytes;                  /* ITEM_SIZE, and after them a reference */
     uint32_t next_string;            /* the last one that a name got; 0: none yet */
     struct tsm_place_list places;    /* what the range has of each stream */
     bool is_doubtful; /* what the range begins with may not be what it was in the recording */
@@ -129,12 +129,12 @@ static bool is_command(const struct sbt_schema *schema, const struct sbt_record 
             schema->kind == SBT_KIND_WAIT);
 }
 
-/* A call that waits is recorded when it returns: another thread's commands, which come behind it on
+/* A call that waits is recorded when it returns: another thread's commands, which come after it on
  * the stream, may lie before the range then, and it in the range. */
 static int note_before(struct trim *t, const struct sbt_record *record)
 {
     bool added;
-    uint64_t *position = sbt_map_insert(&t->before, record->stream, &added);
+    uint64_t *position = tsm_map_insert(&t->before, record->stream, &added);
 
     if (!position)
         return tsm_fail(TSM_E_MEMORY, "no memory for streams");
@@ -153,10 +153,10 @@ static int note_command(struct trim *t, const struct sbt_record *record)
         return note_before(t, record);
     }
     t->command_count++;
-    position = sbt_map_find(&t->before, record->stream);
+    position = tsm_map_find(&t->before, record->stream);
     if (position && record->position < *position)
         t->is_doubtful = true;
-    position = sbt_map_insert(&t->positions, record->stream, &added);
+    position = tsm_map_insert(&t->positions, record->stream, &added);
     if (!position)
         return tsm_fail(TSM_E_MEMORY, "no memory for streams");
     if (added || record->position < *position)
@@ -164,7 +164,7 @@ static int note_command(struct trim *t, const struct sbt_record *record)
     return 0;
 }
 
-/* Where recording began late, nothing before can be had. */
+/* Notes that a recording which began late has no state from before its start. */
 static void note_checkpoints(struct trim *t)
 {
     for (size_t i = 0; i < sbt_reader_checkpoint_count(t->reader); i++) {
@@ -269,7 +269,7 @@ static int put_core(struct trim *t, uint32_t call, const uint64_t *slots, uint32
     return tsm_trace_copy_own(&t->copy, &record);
 }
 
-/* Names of variables, behind the strings that the trace has. */
+/* Names of variables, after the strings that the trace has. */
 static int put_name(struct trim *t, const char *text, uint64_t *id)
 {
     do
@@ -360,7 +360,7 @@ static bool is_orphan(const struct trim *t, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = sbt_reader_schema(t->reader, record->type);
     uint64_t stream = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
-    const uint64_t *first = sbt_map_find(&t->positions, stream);
+    const uint64_t *first = tsm_map_find(&t->positions, stream);
 
     uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
 
@@ -381,7 +381,7 @@ static bool has_place(const struct trim *t, const struct sbt_record *record)
 }
 
 /* Tests whether what a function of the program wrote is missing: it was sent before the range, and
- * no command before the range comes behind it, for which the replay would have waited for it. */
+ * no command before the range comes after it, for which the replay would have waited for it. */
 static bool is_late_write(const struct trim *t, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = sbt_reader_schema(t->reader, record->type);
@@ -389,7 +389,7 @@ static bool is_late_write(const struct trim *t, const struct sbt_record *record)
 
     if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) || !is_orphan(t, record))
         return false;
-    last = sbt_map_find(&t->before,
+    last = tsm_map_find(&t->before,
                         sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE));
     return !last || sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0) >= *last;
 }
@@ -409,7 +409,7 @@ static int find_gaps(struct trim *t)
     return error;
 }
 
-/* What those wrote is not in the memory that the range begins with. */
+/* Finds writes of functions that are not in the memory that the range begins with. */
 static int find_lost_writes(struct trim *t)
 {
     const struct sbt_filter filter = {.seq_first = t->range.seq_first, .seq_end = t->range.seq_end};
@@ -441,16 +441,17 @@ static int copy_kernel_records(struct trim *t)
 }
 
 /* The places of records outside of the range that lie between those inside. */
-static int note_outside(struct trim *t, const struct sbt_filter *filter)
+static int note_outside(struct trim *t, const struct sbt_filter *filter, bool is_before)
 {
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
     int error = sbt_cursor_create(&cursor, t->reader, filter, 1);
 
-    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
-        error = tsm_place_list_reaches(&t->places, record, false)
-                    ? tsm_place_list_note(&t->places, record)
-                    : 0;
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1) {
+        error = is_before ? 0 : tsm_place_list_watch(&t->places, t->reader, record);
+        if (!error && tsm_place_list_reaches(&t->places, record, false))
+            error = tsm_place_list_note(&t->places, record);
+    }
     sbt_cursor_destroy(cursor);
     return error < 0 ? error : 0;
 }
@@ -459,12 +460,13 @@ static int note_rest(struct trim *t)
 {
     const struct sbt_filter before = {.seq_end = t->range.seq_first};
     const struct sbt_filter behind = {.seq_first = t->range.seq_end};
-    int error = t->range.seq_first ? note_outside(t, &before) : 0;
+    int error = t->range.seq_first ? note_outside(t, &before, true) : 0;
 
-    return error || !t->range.seq_end ? error : note_outside(t, &behind);
+    return error || !t->range.seq_end ? error : note_outside(t, &behind, false);
 }
 
-/* What the places outside fill, and what the trace itself said that it lacks. */
+/* Counts the missing commands that places outside fill, and those that the trace itself declared
+ * missing. */
 static uint64_t count_known(const struct trim *t, uint32_t stream, uint64_t missing)
 {
     uint64_t lacking = tsm_places_missing(&t->places.streams[stream], !t->replay_count);
@@ -474,7 +476,7 @@ static uint64_t count_known(const struct trim *t, uint32_t stream, uint64_t miss
     return missing > lacking ? missing - lacking : 0;
 }
 
-/* A cut may go between commands of a stream that several threads sent, and behind a wait that is
+/* A cut may go between commands of a stream that several threads sent, and after a wait that is
  * recorded when it is over: notes how many of those whose places lie between the range's are on the
  * other side of its begin or end. What the whole trace lacks is no such thing. */
 static int write_missing(struct trim *t)
@@ -514,7 +516,9 @@ static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_be
                           : !is_orphan(t, record);
         if (!is_before)
             note_time(t, record);
-        error = wanted ? tsm_trace_copy_record(&t->copy, record) : 0;
+        error = tsm_place_list_watch(&t->places, t->reader, record);
+        if (!error && wanted)
+            error = tsm_trace_copy_record(&t->copy, record);
         if (!error && wanted && !is_before)
             error = tsm_place_list_note(&t->places, record);
     }
@@ -522,8 +526,8 @@ static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_be
     return error;
 }
 
-/* What functions wrote that a command of the range calls: their records come before it when its
- * call returned after they had run. */
+/* Copies writes of functions that a command of the range calls: their records come before the
+ * command's when its call returned after they had run. */
 static int copy_early_writes(struct trim *t)
 {
     const struct sbt_filter filter = {.seq_end = t->range.seq_first};
@@ -557,7 +561,7 @@ static uint64_t last_seq_end(const struct trim *t)
     return t->values->whole ? 0 : t->range.seq_end;
 }
 
-/* What the new trace would lack without saying so. */
+/* Fails where the new trace would lack something without saying so. */
 static int check_whole(const struct trim *t)
 {
     const char *name = sbt_reader_name(t->reader);
@@ -590,6 +594,7 @@ static int write_trace(struct trim *t)
         error = check_whole(t); /* as far as it is known: nothing need be copied then */
     if (!error)
         error = write_facts(t);
+    tsm_trace_show_progress(t->reader, "copying");
     if (!error && has_before)
         error = copy_records(t, 0, t->range.seq_first, true);
     if (!error && t->replay_count)
@@ -602,6 +607,7 @@ static int write_trace(struct trim *t)
         error = copy_records(t, t->range.seq_first, last_seq_end(t), false);
     if (!error && !t->values->whole)
         error = write_missing(t);
+    tsm_trace_show_progress(t->reader, NULL);
     if (!error)
         error = copy_kernel_records(t);
     if (!error)
@@ -686,8 +692,8 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     for (int i = 0; i < t.replay_count; i++)
         tsm_replay_destroy(t.replays[i]);
     tsm_trim_slice_finish(&t.keep);
-    sbt_map_finish(&t.positions);
-    sbt_map_finish(&t.before);
+    tsm_map_finish(&t.positions);
+    tsm_map_finish(&t.before);
     tsm_place_list_finish(&t.places);
     free(t.bytes);
     sbt_reader_destroy(t.reader);

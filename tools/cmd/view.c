@@ -9,10 +9,11 @@
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/text/json_out.h"
+#include "tools/text/kernel_arguments.h"
 #include "tools/text/record.h"
 #include "tools/text/symbol.h"
 #include "tools/trace_open.h"
-#include "tools/vulkan/submit_tree.h"
+#include "api/vulkan/view/submit_tree.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -61,7 +62,7 @@ static const struct tsm_option options[] = {
      .help =
          "Also what the kernel recorded meanwhile, among the records by time: a line begins with "
          "k, its CPU and the process. Under each submit of a DRM file its job: ring, and how many "
-         "microseconds after the call's begin it was submitted, taken, done and told."},
+         "microseconds after the call's begin it was submitted, taken, done and reported."},
     {.name = "host",
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(view_values, host),
@@ -87,7 +88,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, repair),
      .help = "Do not show anything: cut off what a crash left at the end of the file, mark chunks "
-             "between others that are damaged, and write the index anew. Nothing that can be read "
+             "between others that are damaged, and write the index again. Nothing that can be read "
              "is lost."},
     {0},
 };
@@ -101,6 +102,7 @@ struct view {
     struct tsm_kernel_view *kernel; /* --kernel */
     struct tsm_call_nesting *nest;  /* NULL: nothing is made of anything else */
     struct tsm_buffer told;         /* --json --stacks: a bit for each stack that was written */
+    bool notes_all;                 /* text.arguments gets each record of the trace */
     uint64_t shown;
     uint64_t record_count; /* of the trace, for progress */
 };
@@ -177,7 +179,7 @@ static void put_parent(struct view *view, const struct sbt_record *record)
     tsm_text_line_u64(line, seq);
 }
 
-/* As another member of the object that the line is. */
+/* Adds the parent as another member of the line's object. */
 static void put_parent_json(struct view *view, const struct sbt_record *record)
 {
     const struct sbt_schema *schema;
@@ -236,6 +238,8 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
         show_header_json(view);
     while ((limit == 0 || view->shown < limit) && (more = sbt_cursor_next(cursor, &record)) > 0) {
         tsm_kernel_view_upto(view->kernel, record->time_ns);
+        if (view->notes_all)
+            tsm_kernel_arguments_note(view->text.arguments, record);
         if (wanted(view, record)) {
             show(view, record);
             tsm_kernel_view_job(view->kernel, record->seq);
@@ -270,6 +274,14 @@ static int view_tree(const struct view_values *v, const char *path)
     return status;
 }
 
+static int decode_arguments(struct view *view, const struct sbt_filter *filter)
+{
+    if (view->values->json)
+        return 0;
+    view->notes_all = !tsm_selection_is_part(filter);
+    return tsm_kernel_arguments_create(&view->text.arguments, view->reader, view->notes_all);
+}
+
 static int view_trace(const struct view_values *v, const char *path)
 {
     struct view view = {.values = v};
@@ -288,6 +300,7 @@ static int view_trace(const struct view_values *v, const char *path)
         (v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
         (v->kernel && tsm_kernel_view_create(&view.kernel, view.reader, v->host, v->json) < 0) ||
         tsm_call_nesting_create(&view.nest, view.reader) < 0 ||
+        decode_arguments(&view, &filter) < 0 ||
         sbt_cursor_create(&cursor, view.reader, &filter, 1) < 0)
         tsm_complain_error();
     else
@@ -300,6 +313,7 @@ static int view_trace(const struct view_values *v, const char *path)
     tsm_symbols_destroy(view.symbols);
     tsm_kernel_view_destroy(view.kernel);
     tsm_call_nesting_destroy(view.nest);
+    tsm_kernel_arguments_destroy(view.text.arguments);
     tsm_record_text_finish(&view.text);
     tsm_buffer_finish(&view.json);
     tsm_buffer_finish(&view.told);
@@ -307,12 +321,12 @@ static int view_trace(const struct view_values *v, const char *path)
     return status;
 }
 
-/* What a repair has marked, between chunks that can be read. */
+/* Reports what a repair has marked between readable chunks. */
 static void tell_lost(const char *path)
 {
     struct sbt_check_counts counts;
 
-    if (sbt_check_and_count(path, NULL, NULL, &counts) >= 0 && counts.lost_chunks)
+    if (sbt_check_and_count(path, NULL, NULL, &counts, NULL) >= 0 && counts.lost_chunks)
         tsm_note("%s: %" PRIu64 " chunk%s before the end could not be read; lost with %s: %" PRIu64
                  " record%s",
                  path, counts.lost_chunks, counts.lost_chunks == 1 ? "" : "s",
@@ -360,10 +374,11 @@ const struct tsm_command tsm_command_view = {
         "Prints one line for each recorded call: its sequence number, seconds since the start, "
         "stream (s0, s1, ...; - for none), bytes moved, then the call with its arguments and, "
         "where it is not success, its result. A launch of a GPU kernel reads name<<<grid, "
-        "block>>>. Calls marked [taints] changed the GPU in a way that is not recorded. What a "
+        "block>>>, with the kernel's arguments by its parameters where the trace has its code. "
+        "Calls marked [taints] changed the GPU in a way that is not recorded. What a "
         "checkpoint saved of each memory is shown with --calls=memory only. What a call of HIP "
         "made "
-        "through HSA has \"< \", the call and its number behind it (JSON: \"parent\").\n\n"
+        "through HSA has \"< \", the call and its number after it (JSON: \"parent\").\n\n"
         "On a terminal lines are cut to its width; otherwise they are whole. Memory use does not "
         "grow with the trace, but for 40 bytes a call of HIP.",
     .examples = "tsview trace.sbt | less\n"
@@ -373,7 +388,7 @@ const struct tsm_command tsm_command_view = {
                 "tsview --json trace.sbt | jq .call\n"
                 "tsview --tree trace.sbt | less            what Vulkan queues got\n"
                 "tsview --repair trace.sbt                 after a crash\n",
-    .exit_status = "0|shown (damage is told on stderr)\n"
+    .exit_status = "0|shown (damage is reported on stderr)\n"
                    "2|the trace cannot be read",
     .options = options,
     .values_size = sizeof(struct view_values),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `tracesmith doctor` looks at. A check is a row; it changes nothing on the machine and says
- * in one line what it found and, unless all is well, what to do.
+ * Checks of `tracesmith doctor`. A check is a row; it changes nothing on the machine and says in
+ * one line what it found and, unless all is well, what to do.
  */
 #ifndef TOOLS_DOCTOR_DOCTOR_H
 #define TOOLS_DOCTOR_DOCTOR_H
@@ -32,7 +32,11 @@ struct tsm_check {
 bool tsm_probe(void (*look)(const char *library, char *out, size_t size), const char *library,
                char *out, size_t size);
 
-/* tools/doctor/vulkan.c, hsa.c, drm.c */
+/* Opens a driver of CUDA's; for tsm_probe(). */
+void tsm_probe_cuda(const char *library, char *out, size_t size);
+
+/* api/X/view/doctor.c */
+void tsm_doctor_cuda(struct tsm_finding *out);
 void tsm_doctor_vulkan(struct tsm_finding *out);
 void tsm_doctor_hsa(struct tsm_finding *out);
 void tsm_doctor_drm(struct tsm_finding *out);

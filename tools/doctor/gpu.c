@@ -9,7 +9,6 @@
 #include "emu/emu_support.inc"
 #include "tools/locate.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -20,41 +19,6 @@
 #include <unistd.h>
 
 #define PATIENCE_S 20
-
-/* What the child says: one line of text, whose first letter is '+' when there is a device. */
-static void probe_cuda(const char *library, char *out, size_t size)
-{
-    void *driver = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    int count = 0, version = 0, error;
-    char name[128] = "";
-
-    if (!driver) {
-        tsm_format(out, size, "-%s", dlerror());
-        return;
-    }
-    int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
-    int (*get_version)(int *) = (int (*)(int *))dlsym(driver, "cuDriverGetVersion");
-    int (*get_count)(int *) = (int (*)(int *))dlsym(driver, "cuDeviceGetCount");
-    int (*get_name)(char *, int, int) = (int (*)(char *, int, int))dlsym(driver, "cuDeviceGetName");
-    if (!init || !get_version || !get_count || !get_name) {
-        tsm_format(out, size, "-%s is no CUDA driver", library);
-        return;
-    }
-    error = init(0);
-    if (error == 0)
-        error = get_count(&count);
-    get_version(&version);
-    if (error || count == 0) {
-        tsm_format(out, size, "-driver for CUDA %d.%d, but cuInit gave error %d, %d devices",
-                   version / 1000, version % 1000 / 10, error, count);
-        return;
-    }
-    size_t at = tsm_format(out, size, "+driver for CUDA %d.%d, %d device%s", version / 1000,
-                           version % 1000 / 10, count, count == 1 ? "" : "s");
-    /* a device's number is its handle */
-    for (int i = 0; i < count && i < 4 && get_name(name, sizeof(name), i) == 0; i++)
-        at += tsm_format(out + at, size - at, "%s %s", i ? "," : ":", name);
-}
 
 bool tsm_probe(void (*look)(const char *library, char *out, size_t size), const char *library,
                char *out, size_t size)
@@ -85,18 +49,6 @@ bool tsm_probe(void (*look)(const char *library, char *out, size_t size), const 
     return out[0] == '+';
 }
 
-static void look_cuda(struct tsm_finding *out)
-{
-    char said[400];
-
-    if (tsm_probe(probe_cuda, "libcuda.so.1", said, sizeof(said)))
-        tsm_found(out, TSM_HEALTH_OK, "", "%s", said + 1);
-    else
-        tsm_found(out, TSM_HEALTH_WARN,
-                  "with an NVIDIA GPU: install its driver; without: use the software GPU",
-                  "no CUDA device: %s", said[0] ? said + 1 : "no answer");
-}
-
 static void look_emu(struct tsm_finding *out)
 {
     char path[PATH_MAX], said[400];
@@ -104,7 +56,7 @@ static void look_emu(struct tsm_finding *out)
     if (tsm_locate(path, sizeof(path), TSM_PLACE_EMU) < 0)
         tsm_found(out, TSM_HEALTH_MISSING, "install TraceSmith whole, or build it whole",
                   "the software GPU is not beside this program");
-    else if (tsm_probe(probe_cuda, path, said, sizeof(said)))
+    else if (tsm_probe(tsm_probe_cuda, path, said, sizeof(said)))
         tsm_found(out, TSM_HEALTH_OK, "", "%s; %d of %d calls ('tracesmith coverage --emu')",
                   said + 1, EMU_CALL_COUNT - EMU_MISSING_COUNT, EMU_CALL_COUNT);
     else
@@ -139,7 +91,7 @@ static void look_nodes(struct tsm_finding *out)
 
 const struct tsm_check tsm_checks_gpu[] = {
     {"GPU nodes", "both", look_nodes},
-    {"CUDA", "both", look_cuda},
+    {"CUDA", "both", tsm_doctor_cuda},
     {"software GPU", "both", look_emu},
 #ifdef TSM_VULKAN
     {"Vulkan", "both", tsm_doctor_vulkan},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/edit/redact.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -73,7 +74,7 @@ static bool mask(struct tsm_redact *r, char *at, size_t size)
 {
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     bool is_new = false;
-    uint64_t *number = size ? sbt_map_insert(&r->words, tsm_hash64(at, size), &is_new) : NULL;
+    uint64_t *number = size ? tsm_map_insert(&r->words, tsm_hash64(at, size), &is_new) : NULL;
 
     if (!size)
         return true;
@@ -166,9 +167,9 @@ static bool is_in_path(char c)
     return c && !strchr(" \t\n\r\"'`;,()<>|&=[]{}:", c);
 }
 
-/* Where the path in the word [at, end) of a text begins: from the root, from the folder that a
- * program is in or is told with an option (-I/data, -Lbuild/x), or, behind such a path, any: a name
- * with a space in it goes on there. Returns `end` if it has none. */
+/* Returns the begin of the path in the word [at, end) of a text: from the root, from the folder
+ * that a program is in or that an option names (-I/data, -Lbuild/x), or, after such a path,
+ * anything: a name with a space continues there. Returns `end` if the word has no path. */
 static size_t path_begin(const char *text, size_t at, size_t end, bool is_behind_path)
 {
     const char *slash = memchr(text + at, '/', end - at);
@@ -178,7 +179,7 @@ static size_t path_begin(const char *text, size_t at, size_t end, bool is_behind
     if (text[at] == '-') {
         while (at < end && text[at] == '-')
             at++;
-        return text + at == slash ? at : at + 1; /* behind the option's letter */
+        return text + at == slash ? at : at + 1; /* after the option's letter */
     }
     if (slash == text + at || is_behind_path || text[at] == '~')
         return at;
@@ -190,7 +191,7 @@ static size_t path_begin(const char *text, size_t at, size_t end, bool is_behind
 /* Paths wherever they are in a text, with the words between the parts of one that has spaces. */
 static bool mask_paths(struct tsm_redact *r, char *text, size_t size)
 {
-    size_t path_end = 0; /* behind the path that may go on; 0: none does */
+    size_t path_end = 0; /* after the path that may go on; 0: none does */
 
     for (size_t at = 0, end; at < size; at = end + 1) {
         for (end = at; end < size && is_in_path(text[end]); end++)
@@ -214,8 +215,6 @@ static bool mask_paths(struct tsm_redact *r, char *text, size_t size)
 
 static bool add_secret(struct tsm_redact *r, const char *text, size_t size)
 {
-    char **grown;
-
     for (size_t i = 0; i < r->secret_count; i++)
         if (strlen(r->secrets[i]) == size && memcmp(r->secrets[i], text, size) == 0)
             return true;
@@ -225,10 +224,8 @@ static bool add_secret(struct tsm_redact *r, const char *text, size_t size)
         r->has_too_many = true;
         return true;
     }
-    grown = realloc(r->secrets, (r->secret_count + 1) * sizeof(*grown));
-    if (!grown)
+    if (!TSM_ARRAY_RESIZE(r->secrets, r->secret_count + 1))
         return false;
-    r->secrets = grown;
     r->secrets[r->secret_count] = strndup(text, size);
     return r->secrets[r->secret_count++] != NULL;
 }
@@ -279,9 +276,9 @@ void tsm_redact_finish(struct tsm_redact *r)
     for (size_t i = 0; i < r->secret_count; i++)
         free(r->secrets[i]);
     free(r->secrets);
-    sbt_map_finish(&r->words);
-    sbt_map_finish(&r->keys);
-    sbt_map_finish(&r->strings);
+    tsm_map_finish(&r->words);
+    tsm_map_finish(&r->keys);
+    tsm_map_finish(&r->strings);
     tsm_buffer_finish(&r->text);
     tsm_buffer_finish(&r->data);
     tsm_buffer_finish(&r->value);
@@ -352,7 +349,7 @@ static enum text_kind string_kind(uint32_t type, const struct sbt_field *field)
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
         if (strcmp(field->name, paths[i]) == 0)
             return TEXT_PATH;
-    return strcmp(field->name, "src") == 0 ? TEXT_CODE : TEXT_NAME; /* hiprtcCreateProgram */
+    return strcmp(field->name, "src") == 0 ? TEXT_CODE : TEXT_NAME; /* a program's source in HIP */
 }
 
 /* ---- records ----------------------------------------------------------------------------------
@@ -362,7 +359,7 @@ static enum text_kind string_kind(uint32_t type, const struct sbt_field *field)
 static bool number_hash(struct tsm_redact *r, uint8_t *at, size_t size)
 {
     bool is_new = false;
-    uint64_t *number = sbt_map_insert(&r->keys, tsm_hash64(at, size), &is_new), left;
+    uint64_t *number = tsm_map_insert(&r->keys, tsm_hash64(at, size), &is_new), left;
 
     if (!number)
         return false;
@@ -413,7 +410,7 @@ static bool is_serial(const char *name)
            tsm_text_ends_with(name, "uuid") || tsm_text_ends_with(name, "luid");
 }
 
-/* What is in [at, at + size) of a value, one step of it. */
+/* Redacts [at, at + size) of a value, one step of it. */
 static bool redact_step(struct tsm_redact *r, const struct sbt_step *step, uint8_t *at, size_t size)
 {
     const bool has_contents = !(r->what & TSM_REDACT_CONTENTS);
@@ -528,7 +525,7 @@ static int put_string(struct tsm_redact *r, struct sbt_writer *writer, uint64_t 
         *slot = 0;
         return 0;
     }
-    id = sbt_map_insert(&r->strings, *slot << 8 | kind, &is_new);
+    id = tsm_map_insert(&r->strings, *slot << 8 | kind, &is_new);
     if (!id)
         return no_memory();
     if (is_new)
@@ -637,7 +634,7 @@ int tsm_redact_begin(struct tsm_redact *r)
             error = tsm_redact_record(r, NULL, schema, record, &out);
     }
     sbt_cursor_destroy(cursor);
-    sbt_map_finish(&r->strings);
+    tsm_map_finish(&r->strings);
     r->missing_count = 0;
     return error < 0 ? error : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace tells beside its structure, taken out of it: bytes, and texts, of which every letter
+ * Removes what a trace reveals apart from its structure: bytes, and texts, of which every letter
  * but those of system paths becomes another one of no meaning. The same word becomes the same
  * letters throughout a trace, as long as it was, so that what was equal stays equal.
  *
@@ -10,7 +10,7 @@
 #define TOOLS_EDIT_REDACT_H
 
 #include "base/buffer.h"
-#include "format/map.h"
+#include "base/map.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
 
@@ -36,8 +36,8 @@ struct tsm_redact {
     size_t secret_count;
     bool has_too_many;          /* more than there is room for */
     bool has_no_contents;       /* the trace that is read: hashes are in place of bytes already */
-    struct sbt_map words, keys; /* hash of a word or key -> its number */
-    struct sbt_map strings;     /* id and what it is -> its new id */
+    struct tsm_map words, keys; /* hash of a word or key -> its number */
+    struct tsm_map strings;     /* id and what it is -> its new id */
     uint64_t missing_count;     /* texts and values that could not be read */
     struct tsm_buffer text, data, value;
     uint64_t slots[64];
@@ -47,14 +47,15 @@ struct tsm_redact {
 bool tsm_redact_parse(unsigned *what, const char *list);
 void tsm_redact_list(char *out, size_t size, unsigned what);
 
-/* What was taken out of a trace before. */
+/* Returns the parts that were removed from a trace before. */
 unsigned tsm_redacted(const struct sbt_reader *reader);
 
 /* Reads the trace once. `r` is zeroed but for reader and what. */
 int tsm_redact_begin(struct tsm_redact *r);
 void tsm_redact_finish(struct tsm_redact *r);
 
-/* What to write in place of a metadata value, of a mapped file's path. NULL: out of memory. */
+/* Returns the text to write in place of a metadata value or a mapped file's path. NULL: out of
+ * memory. */
 const char *tsm_redact_metadata(struct tsm_redact *r, const char *name, const char *value);
 const char *tsm_redact_path(struct tsm_redact *r, const char *path);
 

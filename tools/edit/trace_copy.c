@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/edit/trace_copy.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "tools/edit/redact.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+
+#define ALONE_RECORDS 1000u /* take less time than to start a thread */
 
 static int no_memory(void)
 {
@@ -21,15 +24,8 @@ static int note_name(struct tsm_trace_copy *copy, const char *name)
     for (size_t i = 0; i < copy->name_count; i++)
         if (copy->names[i] == name || strcmp(copy->names[i], name) == 0)
             return 0;
-    if (copy->name_count == copy->name_capacity) {
-        size_t more = copy->name_capacity ? copy->name_capacity * 2 : 64;
-        const char **grown = realloc(copy->names, more * sizeof(*grown));
-        if (!grown)
-            return no_memory();
-        copy->names = grown;
-        copy->name_capacity = more;
-    }
-    copy->names[copy->name_count++] = name;
+    if (!TSM_ARRAY_PUSH(copy->names, copy->name_count, copy->name_capacity, name))
+        return no_memory();
     return 1;
 }
 
@@ -38,15 +34,8 @@ static int note_type(struct tsm_trace_copy *copy, uint32_t type)
     for (size_t i = 0; i < copy->type_count; i++)
         if (copy->types[i] == type)
             return 0;
-    if (copy->type_count == copy->type_capacity) {
-        size_t more = copy->type_capacity ? copy->type_capacity * 2 : 64;
-        uint32_t *grown = realloc(copy->types, more * sizeof(*grown));
-        if (!grown)
-            return no_memory();
-        copy->types = grown;
-        copy->type_capacity = more;
-    }
-    copy->types[copy->type_count++] = type;
+    if (!TSM_ARRAY_PUSH(copy->types, copy->type_count, copy->type_capacity, type))
+        return no_memory();
     return 1;
 }
 
@@ -258,7 +247,7 @@ static int copy_stack(struct passage *p)
     return count > 0 ? sbt_writer_stack(copy->writer, id, frames, (uint32_t)count) : 0;
 }
 
-/* What a field of a later version's type names would not be copied. */
+/* Objects that a field of a later version's type names would not be copied. */
 static bool is_known(const struct sbt_schema *schema)
 {
     for (uint32_t i = 0; i < schema->field_count; i++)
@@ -369,7 +358,9 @@ static int copy_facts(struct tsm_trace_copy *copy)
 int tsm_trace_copy_begin(struct tsm_trace_copy *copy, struct sbt_reader *reader, const char *path,
                          struct tsm_redact *redact)
 {
-    const struct sbt_writer_options options = {.threads = 1, .level = 12}; /* nobody waits for it */
+    const struct sbt_writer_options options = {.threads = sbt_reader_totals(reader)->record_count >
+                                                          ALONE_RECORDS,
+                                               .level = 12}; /* nobody waits for it */
     struct sbt_session session = *sbt_reader_session(reader);
     int error;
 

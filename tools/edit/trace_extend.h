@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Something put behind the end of a trace that is whole.
+ * Something put after the end of a trace that is whole.
  */
 #ifndef TOOLS_EDIT_TRACE_EXTEND_H
 #define TOOLS_EDIT_TRACE_EXTEND_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What records in the kernel: the module grtrace.ko, or eBPF programs in its place. Both have the
- * same files, as kernel/README.md describes those of the module: `control`, `config`, `stats`,
+ * Recorder in the kernel: the module grtrace.ko, or eBPF programs in its place. Both have the same
+ * files, as kernel/README.md describes those of the module: `control`, `config`, `stats`,
  * `events_by_type`, `latency_hist`.
  */
 #ifndef TOOLS_KERNEL_BACKEND_H
@@ -19,10 +19,10 @@ struct tsm_kernel_backend {
     int (*write)(const char *file, const char *text);
     /* Append the whole file and a terminating zero, which is not counted. */
     int (*read)(struct tsm_buffer *out, const char *file);
-    /* Start a session that does not outlive its recorder. Returns a descriptor to be closed behind
+    /* Start a session that does not outlive its recorder. Returns a descriptor to be closed after
      * its end, 0 when there is none, or an error. */
     int (*start)(void);
-    /* As tsm_collect_begin(). */
+    /* Works like tsm_collect_begin(). */
     int (*collect_begin)(struct tsm_collect *collect);
     /* Optional: to be called all the while a session is collected, for drivers that come. */
     int (*attend)(void);

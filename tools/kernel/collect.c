@@ -49,7 +49,7 @@ static unsigned possible_cpus(void)
     return last < TSM_COLLECT_CPU_MAX ? last + 1 : TSM_COLLECT_CPU_MAX;
 }
 
-/* Of all CPUs, also of those that came since, in whatever order. */
+/* Opens the files of all CPUs, also of those that came online since, in any order. */
 static bool open_cpus(struct tsm_collect *c)
 {
     bool any = false;
@@ -162,7 +162,7 @@ static bool take_next(struct tsm_collect *c)
     size_t size, best_size = 0;
     unsigned best_cpu = 0;
 
-    for (unsigned cpu = 0; cpu < c->cpu_count && lowest != c->next_gseq; cpu++) {
+    for (unsigned cpu = 0; cpu < c->cpu_count && !(best && lowest == c->next_gseq); cpu++) {
         size = record_at(c, cpu, c->taken[cpu], &record);
         if (size && (!best || tsm_get_u64(record + 16) < lowest)) {
             lowest = tsm_get_u64(record + 16);

@@ -38,7 +38,7 @@ struct tsm_collect {
  * static. */
 int tsm_collect_begin(struct tsm_collect *collect);
 
-/* For a fill(): one record, behind those of a queue whose last one comes before it. Buffers that
+/* For a fill(): one record, after those of a queue whose last one comes before it. Buffers that
  * all CPUs share are nearly in order, so that few queues are in use. */
 int tsm_collect_add(struct tsm_collect *collect, const void *record, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernel saw during a part of a trace.
+ * Copies what the kernel saw during a part of a trace.
  */
 #ifndef TOOLS_KERNEL_COPY_H
 #define TOOLS_KERNEL_COPY_H
@@ -12,7 +12,7 @@
 
 /* Copy the kernel records of `reader` that lie within [from_ns, to_ns] of the session, both
  * included, and what says what they are about (names of devices and rings). What is left out does
- * not look lost: the numbers of those behind it are counted down. Returns a tsm_error. */
+ * not look lost: the numbers of those after it are counted down. Returns a tsm_error. */
 int tsm_kernel_copy(struct sbt_writer *writer, struct sbt_reader *reader, uint64_t from_ns,
                     uint64_t to_ns);
 

@@ -208,7 +208,7 @@ static void sum_counts(const struct tsm_cpu_collect *c, struct cpu_events_count 
     free(all);
 }
 
-/* Lost behind a CPU's last event. */
+/* Lost after a CPU's last event. */
 static void note_pending(struct tsm_cpu_collect *c)
 {
     int cpus = libbpf_num_possible_cpus(), zero = 0;
@@ -221,7 +221,7 @@ static void note_pending(struct tsm_cpu_collect *c)
     free(all);
 }
 
-/* What the programs in the kernel took, on all CPUs. */
+/* Returns the time that the programs in the kernel took, on all CPUs. */
 static uint64_t kernel_ns(const struct tsm_cpu_collect *c)
 {
     struct bpf_program *program;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * CPU events, collected by eBPF while a program runs, into a trace of their own, which is then put
- * behind the program's. A build without eBPF refuses to begin.
+ * after the program's. A build without eBPF refuses to begin.
  */
 #ifndef TOOLS_KERNEL_CPU_COLLECT_H
 #define TOOLS_KERNEL_CPU_COLLECT_H

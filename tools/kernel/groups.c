@@ -47,7 +47,7 @@ int tsm_groups_add(struct tsm_groups *groups, const struct tsm_ring_job *job)
 {
     struct tsm_group made = {.key = key_of(groups, job)}, *group;
     bool added = false;
-    uint64_t *place = sbt_map_insert(&groups->places, made.key, &added);
+    uint64_t *place = tsm_map_insert(&groups->places, made.key, &added);
 
     if (added) {
         *place = group_count(groups);
@@ -67,7 +67,7 @@ int tsm_groups_add(struct tsm_groups *groups, const struct tsm_ring_job *job)
 void tsm_groups_finish(struct tsm_groups *groups)
 {
     tsm_buffer_finish(&groups->groups);
-    sbt_map_finish(&groups->places);
+    tsm_map_finish(&groups->places);
 }
 
 /* ---- printing ---- */

@@ -7,7 +7,7 @@
 
 #include "analysis/ring/jobs.h"
 #include "base/buffer.h"
-#include "format/map.h"
+#include "base/map.h"
 #include "tools/kernel/report.h"
 
 #define TSM_GROUP_BUCKETS 40 /* i: below 2^i ns and not below 2^(i-1); the last takes the rest */
@@ -27,7 +27,7 @@ struct tsm_group {
 struct tsm_groups {
     int by;                   /* enum tsm_report_by */
     struct tsm_buffer groups; /* struct tsm_group, in order of appearance */
-    struct sbt_map places;
+    struct tsm_map places;
 };
 
 int tsm_groups_add(struct tsm_groups *groups, const struct tsm_ring_job *job);

@@ -22,7 +22,7 @@ static const struct {
     [GRTRACE_GROUP_CHANGE] = {"change", "-", "timeslices and interleave levels set"},
 };
 
-/* Columns behind those that each event has. */
+/* Columns after those that each event has. */
 static const struct column {
     const char *name;
     size_t offset;

@@ -14,7 +14,7 @@ struct grtrace_nvidia_layout;
  * They count more than what the module says of itself. */
 int tsm_nvidia_layout_read(const char *path);
 
-/* What is known: from the file, else from the module's types, if it has any. */
+/* Fills in the known layout: from the file, else from the module's types, if it has any. */
 void tsm_nvidia_layout(struct grtrace_nvidia_layout *out);
 
 /* The life of channel groups, event by event, and their sums. `format`: enum tsm_report_format. */

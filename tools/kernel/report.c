@@ -20,8 +20,8 @@ static uint64_t counted(const char *stats, const char *line)
     return at ? strtoull(at + strlen(line), NULL, 10) : 0;
 }
 
-/* What the backend counted itself: also what was lost behind a CPU's last record, and what it wrote
- * but nobody read. */
+/* Returns the losses that the backend counted itself, also those after a CPU's last record, and
+ * records that nobody read. */
 static uint64_t counted_lost(const struct sbt_reader *reader)
 {
     const char *stats = sbt_reader_metadata_find(reader, "kernel.stats");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `grtrace report` prints.
+ * Prints the report of `grtrace report`.
  */
 #ifndef TOOLS_KERNEL_REPORT_H
 #define TOOLS_KERNEL_REPORT_H

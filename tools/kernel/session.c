@@ -120,7 +120,7 @@ static int note_counters(struct tsm_kernel_session *s)
     return error ? error : note_file(s, "kernel.latency_hist", "latency_hist");
 }
 
-/* What was read stays, whatever else fails: the first error is the one that is told. */
+/* Keeps what was read whatever else fails: the first error is reported. */
 static void also(struct tsm_kernel_session *s, int error)
 {
     if (!error || s->error)

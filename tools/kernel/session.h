@@ -35,7 +35,7 @@ int tsm_kernel_session_begin(struct tsm_kernel_session *session,
  * "kernel.collected", the number of records in it. On an error it ends with what could be had. */
 int tsm_kernel_session_end(struct tsm_kernel_session *session);
 
-/* Put what the trace `part` has of the kernel behind the trace `path`. */
+/* Put what the trace `part` has of the kernel after the trace `path`. */
 int tsm_kernel_append(const char *path, const char *part);
 
 #endif

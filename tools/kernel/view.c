@@ -24,7 +24,7 @@ struct tsm_kernel_view {
     struct tsm_text_line line;
 };
 
-/* Sessions that ran side by side lie one behind the other. */
+/* Sessions that ran side by side lie one after the other. */
 static int by_time(const void *a, const void *b)
 {
     const struct tsm_ring_record *x = a, *y = b;

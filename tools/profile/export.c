@@ -5,7 +5,9 @@
  */
 #include "tools/profile/profile.h"
 
+#include "base/array.h"
 #include "base/text.h"
+#include "tools/terminal.h"
 #include "tools/timeline/chrome_out.h"
 
 #include <inttypes.h>
@@ -79,16 +81,8 @@ static size_t number_of(struct names *n, const struct frame *frame)
     for (size_t k = 0; k < n->count; k++)
         if (is_equal(&n->items[k], frame))
             return k;
-    if (n->count == n->capacity) {
-        size_t capacity = n->capacity ? n->capacity * 2 : 64;
-        struct frame *grown = reallocarray(n->items, capacity, sizeof(*grown));
-        if (!grown)
-            return n->count ? n->count - 1 : 0;
-        n->items = grown;
-        n->capacity = capacity;
-    }
-    n->items[n->count] = *frame;
-    return n->count++;
+    (void)TSM_ARRAY_PUSH(n->items, n->count, n->capacity, *frame);
+    return n->count ? n->count - 1 : 0;
 }
 
 /* The numbers of a launch's and of a level's frames, looked up once each. */
@@ -256,7 +250,7 @@ static void put_launch(struct tsm_json *j, const struct tsm_gpu_profile *p, size
     tsm_json_close(j, '}');
 }
 
-/* What is open on a stream's track of samples: levels of equal samples in a row are one slice. */
+/* Open slices on a stream's track of samples: levels of equal samples in a row are one slice. */
 struct open {
     uint64_t launch; /* index + 1; 0: nothing is open */
     uint64_t last_ns;
@@ -366,7 +360,7 @@ static void put_folded(FILE *out, const struct tsm_gpu_profile *p, uint64_t laun
     for (size_t k = 0; k < f.count; k++) {
         for (char *c = f.at[k].name; *c; c++) /* the separator, and what is no text */
             *c = *c == ';' || (unsigned char)*c < ' ' ? ':' : *c;
-        fprintf(out, "%s%s", k ? ";" : "", f.at[k].name);
+        fprintf(out, "%s%s", k ? ";" : "", tsm_clean(f.at[k].name));
     }
     fprintf(out, " %" PRIu64 "\n", count);
 }

@@ -57,7 +57,7 @@ static void tell_arm(void *user, const struct tsm_arm_result *arm)
         tell_text(t, arm);
 }
 
-/* What repeated runs promise. Between devices nothing was tried. */
+/* Returns the grade of repeated runs. Devices were not compared with one another. */
 static const char *grade_of(const struct tsm_check_result *result)
 {
     if (result->verdict == TSM_CANNOT_TELL || result->verdict == TSM_NOTHING_TO_COMPARE)
@@ -80,7 +80,7 @@ static void conclude(const struct telling *t, const struct tsm_check_result *res
                : "every run gave the same bytes; none were recorded to compare them with");
 }
 
-/* What several APIs gave, together: the worse one counts. */
+/* Runs all APIs; the worse result counts. */
 static int run_apis(struct telling *t, struct tsm_check_result *all,
                     const struct tsm_replay_options *options, unsigned repeat_count)
 {

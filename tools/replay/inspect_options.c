@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Digits at *text; *text goes behind them. */
+/* Digits at *text; *text goes after them. */
 static bool take_number(uint64_t *out, const char **text)
 {
     char *end;
@@ -20,7 +20,7 @@ static bool take_number(uint64_t *out, const char **text)
     return errno == 0;
 }
 
-/* What is behind a list or number: nothing, or ":DIR". */
+/* Takes the rest after a list or number: nothing, or ":DIR". */
 static bool take_directory(const char **out, const char *text)
 {
     *out = NULL;
@@ -95,11 +95,11 @@ bool tsm_inspect_take_directory(struct tsm_inspect_values *v, const char *word)
     return true;
 }
 
-bool tsm_inspect_from_values(struct tsm_look *out, const struct tsm_inspect_values *v)
+bool tsm_inspect_from_values(struct tsm_inspect *out, const struct tsm_inspect_values *v)
 {
     static char directory[64];
 
-    *out = (struct tsm_look){
+    *out = (struct tsm_inspect){
         .frames = v->frames.list,
         .frame_count = v->frames.count,
         .present = v->present.is_wanted,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What tsreplay is to look at on the way: the options --dump-resources, --screenshot, --present and
+ * Options that make tsreplay inspect records: --dump-resources, --screenshot, --present and
  * --replace-shader.
  */
 #ifndef TOOLS_REPLAY_INSPECT_OPTIONS_H
@@ -55,8 +55,9 @@ bool tsm_inspect_parse_shader(void *field, const char *text);
 /* The folder of a dump as a word of its own. False: nothing wants one. */
 bool tsm_inspect_take_directory(struct tsm_inspect_values *values, const char *word);
 
-/* What the engine wants of them. False: there is nothing to look at. *out points into `values`. */
-bool tsm_inspect_from_values(struct tsm_look *out, const struct tsm_inspect_values *values);
+/* Translates the options for the engine. Returns false if there is nothing to inspect. *out points
+ * into `values`. */
+bool tsm_inspect_from_values(struct tsm_inspect *out, const struct tsm_inspect_values *values);
 
 /* The rows, for a table of options. */
 #define TSM_INSPECT_OPTIONS(values, look)                                                          \

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "tools/terminal.h"
+#include "tools/text/kernel_arguments.h"
 #include "tools/text/object_names.h"
 #include "tools/text/record_value.h"
 
@@ -13,7 +14,8 @@ enum column {
     SIZE_COLUMN = 30,
     CALL_COLUMN = 41,
 };
-#define BYTES_SHOWN 32u
+#define FLAG_NAMES_MAX 512u /* of a larger table only names of single bits are shown */
+#define BYTES_SHOWN    32u
 
 void tsm_record_text_init(struct tsm_record_text *t, struct sbt_reader *reader)
 {
@@ -38,21 +40,44 @@ static void put_enum(struct tsm_record_text *t, const char *table, int64_t value
         tsm_text_line_i64(&t->line, value);
 }
 
+static void put_flag(struct tsm_record_text *t, const char *name, bool *first)
+{
+    if (!*first)
+        tsm_text_line_text(&t->line, "|");
+    tsm_text_line_clean(&t->line, name);
+    *first = false;
+}
+
+/* Takes the bits away whose names were written. */
+static void put_single_bits(struct tsm_record_text *t, const char *table, uint64_t *value,
+                            bool *first)
+{
+    for (uint64_t left = *value; left; left &= left - 1) {
+        uint64_t bit = left & -left;
+        const char *name = sbt_reader_enum_name(t->reader, table, (int64_t)bit);
+
+        if (name) {
+            put_flag(t, name, first);
+            *value &= ~bit;
+        }
+    }
+}
+
 static void put_flags(struct tsm_record_text *t, const char *table, uint64_t value)
 {
     const struct sbt_enum *names = sbt_reader_enum(t->reader, table);
     bool first = true;
 
-    for (uint32_t i = 0; names && value && i < names->value_count; i++) {
-        uint64_t bits = (uint64_t)names->values[i].value;
-        if (bits == 0 || (value & bits) != bits)
-            continue;
-        if (!first)
-            tsm_text_line_text(&t->line, "|");
-        tsm_text_line_clean(&t->line, names->values[i].name);
-        value &= ~bits;
-        first = false;
-    }
+    if (names && names->value_count > FLAG_NAMES_MAX)
+        put_single_bits(t, table, &value, &first);
+    else
+        for (uint32_t i = 0; names && value && i < names->value_count; i++) {
+            uint64_t bits = (uint64_t)names->values[i].value;
+            if (bits == 0 || (value & bits) != bits)
+                continue;
+            put_flag(t, names->values[i].name, &first);
+            value &= ~bits;
+        }
     if (!first && value)
         tsm_text_line_text(&t->line, "|");
     if (value)
@@ -281,7 +306,9 @@ static void put_arguments(struct tsm_record_text *t, const struct sbt_schema *sc
         first = false;
         tsm_text_line_clean(&t->line, field->name);
         tsm_text_line_text(&t->line, "=");
-        put_value(t, record, i, field);
+        if (field->role != SBT_ROLE_ARGUMENTS ||
+            !tsm_kernel_arguments_put(t->arguments, record, i, &t->line))
+            put_value(t, record, i, field);
     }
     tsm_text_line_text(&t->line, ")");
 }
@@ -296,9 +323,10 @@ static void put_outcome(struct tsm_record_text *t, const struct sbt_schema *sche
         {SBT_RECORD_TAINTS, " [taints]"},         {SBT_RECORD_TRUNCATED, " [truncated]"},
         {SBT_RECORD_UNFINISHED, " [unfinished]"}, {SBT_RECORD_LATE, " [late]"},
         {SBT_RECORD_CAPTURED, " [captured]"},     {SBT_RECORD_HELD, " [held]"},
+        {SBT_RECORD_DEVICE, " [device]"},
     };
-    const uint32_t good =
-        SBT_RECORD_LATE | SBT_RECORD_CAPTURED | SBT_RECORD_ORDERED | SBT_RECORD_HELD;
+    const uint32_t good = SBT_RECORD_LATE | SBT_RECORD_CAPTURED | SBT_RECORD_ORDERED |
+                          SBT_RECORD_HELD | SBT_RECORD_DEVICE;
     bool bad = (record->flags & ~good) != 0;
 
     if (bad)

@@ -12,11 +12,13 @@
 #include "tools/text/line.h"
 #include "tracesmith/reader.h"
 
-struct tsm_object_names; /* tools/text/object_names.h */
+struct tsm_kernel_arguments; /* tools/text/kernel_arguments.h */
+struct tsm_object_names;     /* tools/text/object_names.h */
 
 struct tsm_record_text {
     struct sbt_reader *reader;
-    const struct tsm_object_names *names; /* shown behind handles; NULL: none */
+    const struct tsm_object_names *names;   /* shown after handles; NULL: none */
+    struct tsm_kernel_arguments *arguments; /* decodes argument blocks of launches; NULL: bytes */
     struct tsm_text_line line;
 };
 

@@ -171,7 +171,7 @@ void tsm_record_text_struct(struct tsm_record_text *t, const struct sbt_record *
 
 /* ---- comparing -------------------------------------------------------------------------------- */
 
-/* What a value's members are like, in a number each. */
+/* Hash of each member of a value. */
 struct likeness {
     uint64_t hashes[64];
     uint64_t none; /* bits of members that are no list, text or bytes at all */
@@ -185,7 +185,7 @@ static void mix(uint64_t *hash, const void *data, size_t size)
         *hash = (*hash ^ p[i]) * 0x100000001b3u;
 }
 
-/* False: there is no such value, or it is malformed. */
+/* Hashes the members of a value. Returns false if there is no such value or it is malformed. */
 static bool liken(struct likeness *out, struct sbt_reader *reader, const struct sbt_record *record,
                   uint32_t index, const struct sbt_struct *structure)
 {

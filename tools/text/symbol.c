@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/text/symbol.h"
 
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/text.h"
+#include "tools/text/mapping_search.h"
 #include "tools/terminal.h"
 
 #include <dlfcn.h>
@@ -15,27 +19,31 @@
 #include <unistd.h>
 
 #define CACHE_COUNT_MAX (1u << 20) /* addresses; a program has fewer */
+#define LOADED_MAX      1024u      /* files opened, once for each address where one was mapped */
 
 /* A file, opened as if it were loaded at the address where the program had it. */
 struct module {
-    struct module *next;
+    struct module *next;      /* all */
+    struct module *same_path; /* the next loaded one whose path has the same hash */
     uint64_t bias;
+    uint64_t begin, end; /* of a loaded one */
     char *path;
     const char *name; /* in path */
     Dwfl *dwfl;
     Dwfl_Module *dwfl_module; /* NULL: no such file, or not the same one */
 };
 
-struct entry {
-    uint64_t address; /* 0: free */
-    struct tsm_symbol symbol;
-};
-
 struct tsm_symbols {
     struct sbt_reader *reader;
     struct module *modules;
-    struct entry *entries;
-    size_t entry_count, entry_capacity;
+    size_t loaded_count;
+    struct mapping_search mappings;
+    struct module **of_mapping; /* by the mapping's index; NULL: not asked for */
+    struct tsm_map loaded;      /* hash of a path -> module */
+    struct tsm_map exact;       /* hash of a path and a bias -> module */
+    struct tsm_map by_address; /* the place in `found` */
+    struct tsm_symbol *found;
+    size_t found_count, found_capacity;
     char *(*demangle)(const char *name, char *out, size_t *size, int *status);
     void *cxx;
 };
@@ -53,6 +61,11 @@ int tsm_symbols_create(struct tsm_symbols **out, struct sbt_reader *reader)
     if (!s)
         return tsm_fail(TSM_E_MEMORY, "out of memory");
     s->reader = reader;
+    s->of_mapping = calloc(sbt_reader_mapping_count(reader) + 1, sizeof(struct module *));
+    if (!s->of_mapping || mapping_search_init(&s->mappings, reader) < 0) {
+        tsm_symbols_destroy(s);
+        return tsm_fail(TSM_E_MEMORY, "out of memory");
+    }
     /* C++'s library is a courtesy, not a dependency: without it names stay mangled */
     s->cxx = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
     if (s->cxx)
@@ -79,9 +92,14 @@ void tsm_symbols_destroy(struct tsm_symbols *s)
         module_destroy(s->modules);
         s->modules = next;
     }
-    for (size_t i = 0; i < s->entry_capacity; i++)
-        free((char *)s->entries[i].symbol.function);
-    free(s->entries);
+    mapping_search_finish(&s->mappings);
+    free(s->of_mapping);
+    tsm_map_finish(&s->loaded);
+    tsm_map_finish(&s->exact);
+    for (size_t i = 0; i < s->found_count; i++)
+        free((char *)s->found[i].function);
+    free(s->found);
+    tsm_map_finish(&s->by_address);
     if (s->cxx)
         dlclose(s->cxx);
     free(s);
@@ -150,15 +168,21 @@ static bool same_build(Elf *elf, const struct sbt_mapping *mapping)
 
 static void module_load(struct module *m, int fd, const char *path)
 {
+    GElf_Addr begin = 0, end = 0;
+
     m->dwfl = dwfl_begin(&callbacks);
     if (!m->dwfl)
         return;
     dwfl_report_begin(m->dwfl);
     m->dwfl_module = dwfl_report_elf(m->dwfl, m->name, path, fd, m->bias, true);
     dwfl_report_end(m->dwfl, NULL, NULL);
+    if (m->dwfl_module)
+        dwfl_module_info(m->dwfl_module, NULL, &begin, &end, NULL, NULL, NULL, NULL);
+    m->begin = begin;
+    m->end = end;
 }
 
-static struct module *module_create(const struct sbt_mapping *mapping)
+static struct module *module_create(const struct sbt_mapping *mapping, bool opens)
 {
     struct module *m = calloc(1, sizeof(*m));
     Elf *elf = NULL;
@@ -170,7 +194,7 @@ static struct module *module_create(const struct sbt_mapping *mapping)
     m->name = slash ? slash + 1 : m->path;
     m->bias = mapping->start - mapping->file_offset;
     elf_version(EV_CURRENT);
-    fd = open_file(mapping);
+    fd = opens ? open_file(mapping) : -1;
     elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
     if (elf && same_build(elf, mapping) && find_bias(elf, mapping, &m->bias))
         module_load(m, dup(fd), m->path);
@@ -185,37 +209,68 @@ out:
     return m;
 }
 
-static const struct sbt_mapping *find_mapping(struct sbt_reader *reader, uint64_t address)
+/* Hash of a path and of where the file would be mapped from its beginning. */
+static uint64_t exact_key(uint64_t path_hash, uint64_t bias)
 {
-    /* the latest wins: a library may have been unloaded and another one put there */
-    for (size_t i = sbt_reader_mapping_count(reader); i-- > 0;) {
-        const struct sbt_mapping *m = sbt_reader_mapping(reader, i);
-        if (m && address >= m->start && address < m->end)
-            return m;
-    }
-    return NULL;
+    return path_hash ^ bias * 0x9e3779b97f4a7c15u;
 }
 
-static struct module *find_module(struct tsm_symbols *s, const struct sbt_mapping *mapping)
+static bool add_module(struct tsm_symbols *s, struct module *m, uint64_t path_hash)
 {
-    struct module *fresh, *m;
+    uint64_t *exact, *loaded;
+    bool is_new;
 
-    for (m = s->modules; m; m = m->next) {
-        GElf_Addr begin = 0, end = 0;
-        if (strcmp(m->path, mapping->path) != 0)
-            continue;
-        if (m->dwfl_module)
-            dwfl_module_info(m->dwfl_module, NULL, &begin, &end, NULL, NULL, NULL, NULL);
-        if (m->bias == mapping->start - mapping->file_offset ||
-            (mapping->start >= begin && mapping->start < end))
-            return m;
+    m->next = s->modules;
+    s->modules = m;
+    exact = tsm_map_insert(&s->exact, exact_key(path_hash, m->bias), &is_new);
+    if (exact)
+        *exact = (uintptr_t)m;
+    if (!m->dwfl_module)
+        return exact;
+    s->loaded_count++;
+    loaded = tsm_map_insert(&s->loaded, path_hash, &is_new);
+    if (!loaded)
+        return false;
+    m->same_path = (struct module *)(uintptr_t)*loaded; /* NOLINT: an address of ours */
+    *loaded = (uintptr_t)m;
+    return exact;
+}
+
+/* Returns the module that was opened for another mapping of the same file. */
+static struct module *find_open(struct tsm_symbols *s, const struct sbt_mapping *mapping,
+                                uint64_t path_hash)
+{
+    uint64_t bias = mapping->start - mapping->file_offset;
+    uint64_t *place = tsm_map_find(&s->exact, exact_key(path_hash, bias));
+    struct module *m = place ? (struct module *)(uintptr_t)*place : NULL; /* NOLINT */
+
+    if (m && m->bias == bias && strcmp(m->path, mapping->path) == 0)
+        return m;
+    place = tsm_map_find(&s->loaded, path_hash);
+    m = place ? (struct module *)(uintptr_t)*place : NULL; /* NOLINT */
+    while (m && (mapping->start < m->begin || mapping->start >= m->end ||
+                 strcmp(m->path, mapping->path) != 0))
+        m = m->same_path;
+    return m;
+}
+
+static struct module *find_module(struct tsm_symbols *s, size_t index)
+{
+    const struct sbt_mapping *mapping = sbt_reader_mapping(s->reader, index);
+    struct module *m = s->of_mapping[index];
+    uint64_t path_hash;
+
+    if (m || !mapping)
+        return m;
+    path_hash = tsm_hash64(mapping->path, strlen(mapping->path));
+    m = find_open(s, mapping, path_hash);
+    if (!m) {
+        m = module_create(mapping, s->loaded_count < LOADED_MAX);
+        if (m && !add_module(s, m, path_hash))
+            return NULL;
     }
-    fresh = module_create(mapping);
-    if (fresh) {
-        fresh->next = s->modules;
-        s->modules = fresh;
-    }
-    return fresh;
+    s->of_mapping[index] = m;
+    return m;
 }
 
 /* ---- addresses ----------------------------------------------------------------------------- */
@@ -232,10 +287,10 @@ static char *readable_name(struct tsm_symbols *s, const char *name)
 
 static void resolve(struct tsm_symbols *s, struct tsm_symbol *out, uint64_t address)
 {
-    /* a return address is behind the call, maybe on the next line */
+    /* a return address is after the call, maybe on the next line */
     uint64_t inside = address ? address - 1 : 0;
-    const struct sbt_mapping *mapping = find_mapping(s->reader, inside);
-    struct module *m = mapping ? find_module(s, mapping) : NULL;
+    size_t mapping = mapping_search_find(&s->mappings, inside);
+    struct module *m = mapping != MAPPING_NONE ? find_module(s, mapping) : NULL;
 
     *out = (struct tsm_symbol){0};
     if (!m)
@@ -260,50 +315,21 @@ static void resolve(struct tsm_symbols *s, struct tsm_symbol *out, uint64_t addr
     }
 }
 
-static struct entry *slot_of(struct tsm_symbols *s, uint64_t address)
-{
-    size_t mask = s->entry_capacity - 1, i = address * 0x9e3779b97f4a7c15u >> 20 & mask;
-
-    while (s->entries[i].address && s->entries[i].address != address)
-        i = (i + 1) & mask;
-    return &s->entries[i];
-}
-
-static bool grow(struct tsm_symbols *s)
-{
-    struct tsm_symbols old = *s;
-
-    if (old.entry_count * 2 < old.entry_capacity)
-        return true;
-    if (old.entry_count >= CACHE_COUNT_MAX)
-        return false;
-    s->entry_capacity = old.entry_capacity ? 2 * old.entry_capacity : 256;
-    s->entries = calloc(s->entry_capacity, sizeof(*s->entries));
-    if (!s->entries) {
-        *s = old;
-        return false;
-    }
-    for (size_t i = 0; i < old.entry_capacity; i++) {
-        if (old.entries[i].address)
-            *slot_of(s, old.entries[i].address) = old.entries[i];
-    }
-    free(old.entries);
-    return true;
-}
-
 const struct tsm_symbol *tsm_symbols_find(struct tsm_symbols *s, uint64_t address)
 {
     static const struct tsm_symbol unknown;
+    uint64_t *place = tsm_map_find(&s->by_address, address);
+    bool added;
 
-    if (address == 0 || !grow(s))
+    if (place)
+        return &s->found[*place];
+    if (address == 0 || s->found_count >= CACHE_COUNT_MAX ||
+        !TSM_ARRAY_RESERVE(s->found, s->found_capacity, s->found_count + 1) ||
+        !(place = tsm_map_insert(&s->by_address, address, &added)))
         return &unknown;
-    struct entry *entry = slot_of(s, address);
-    if (!entry->address) {
-        entry->address = address;
-        s->entry_count++;
-        resolve(s, &entry->symbol, address);
-    }
-    return &entry->symbol;
+    *place = s->found_count++;
+    resolve(s, &s->found[*place], address);
+    return &s->found[*place];
 }
 
 void tsm_symbol_text(char *out, size_t size, const struct tsm_symbol *symbol, uint64_t address)

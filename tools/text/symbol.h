@@ -25,7 +25,7 @@ struct tsm_symbol {
     uint64_t offset;    /* in the module's file view: address - load bias */
 };
 
-/* What lies at return address `address`. Strings live as long as `s`. */
+/* Returns the symbol at return address `address`. Strings live as long as `s`. */
 const struct tsm_symbol *tsm_symbols_find(struct tsm_symbols *s, uint64_t address);
 
 /* "main at saxpy.c:42 (saxpy+0x11d9)" into out. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a program said and called around its requests, as Chrome's trace events: its labels (MARK
- * records), and HIP's calls, which the commands of HSA are made in.
+ * Writes the program's labels (MARK records) and HIP calls around its requests as Chrome's trace
+ * events. The commands of HSA come from these calls.
  */
 #include "tools/timeline/report.h"
 
 #include "tools/timeline/chrome_out.h"
+#include "api/traits.h"
 #include "tracesmith/reader.h"
 
 /* docs/FORMAT.md 10, "mark". */
@@ -22,7 +23,8 @@ static void put_call(struct tsm_json *j, const struct tsm_request *place, const 
     tsm_json_close(j, '}');
 }
 
-/* Those of a thread nest in it; others have tracks of their own, by their id. */
+/* Writes a label. Labels of a thread nest in its track; others have tracks of their own, by their
+ * id. */
 static void put_label(struct tsm_json *j, const struct tsm_request *place, const char *name,
                       uint64_t phase, uint64_t id)
 {
@@ -53,7 +55,7 @@ static void put_record(struct tsm_json *j, const struct tsm_timeline *m,
 
     if (!schema || !tsm_timeline_wants(m, &place))
         return;
-    if (SBT_TYPE_API(record->type) == SBT_API_HIP)
+    if (tsm_api_traits(record->type) & TSM_API_NESTS)
         put_call(j, &place, schema->name);
     else if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MARK) && record->slot_count >= 3 &&
              s[1] <= END)

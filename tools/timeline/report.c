@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/timeline/report.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "tools/kernel/report.h"
@@ -107,7 +108,7 @@ static void job_text(char *out, size_t size, const struct tsm_timeline *m,
         out[0] = 0;
 }
 
-/* "1234 cuLaunchKernel gfx0 ctx 5 #1 pid 77": all of it, or what there is. */
+/* "1234 launch gfx0 ctx 5 #1 pid 77": all of it, or what there is. */
 static void print_request(const struct tsm_timeline *m, const struct tsm_request *r)
 {
     struct tsm_text_line line = {0};
@@ -158,7 +159,7 @@ static const char *event_name(uint8_t type)
     return type == TSM_CPU_LOST ? "LOST" : names[type - GRTRACE_CPU_SWITCH];
 }
 
-/* What an event says, for people. */
+/* Describes an event for people. */
 static void event_text(char *out, size_t size, const struct tsm_timeline *m,
                        const struct tsm_cpu_event *e)
 {
@@ -198,16 +199,11 @@ static bool concerns(const struct tsm_request *r, const struct tsm_cpu_event *e)
 
 static size_t first_event(const struct tsm_timeline *m, uint64_t ns)
 {
-    size_t low = 0, high = tsm_cpu_events_count(&m->events);
+    size_t at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tsm_cpu_events_at(&m->events, middle)->ts_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    TSM_BISECT(at, tsm_cpu_events_count(&m->events),
+               tsm_cpu_events_at(&m->events, at)->ts_ns >= ns);
+    return at;
 }
 
 /* The next event of the request from *at on; NULL after the last. */

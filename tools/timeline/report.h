@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a merged time line says of requests: where their time goes on average, and all that is known
- * of those that took long.
+ * Reports on the requests of a merged time line: where their time goes on average, and all that is
+ * known of the slow ones.
  */
 #ifndef TOOLS_TIMELINE_REPORT_H
 #define TOOLS_TIMELINE_REPORT_H

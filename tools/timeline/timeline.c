@@ -125,6 +125,19 @@ static int check_cgroup(const struct tsm_timeline *m)
     return 0;
 }
 
+static void find_devices(struct tsm_timeline *m)
+{
+    const struct tsm_ring_record *records = (const void *)m->jobs.records.data;
+
+    for (size_t i = 0; i < m->jobs.records.size / sizeof(*records); i++) {
+        const struct tsm_ring_record *r = &records[i];
+
+        if (r->type == GRTRACE_METADATA && r->body_size >= 9 && !m->devices[r->device] &&
+            tsm_get_u32(r->body) == GRTRACE_METADATA_DEVICE)
+            m->devices[r->device] = r;
+    }
+}
+
 int tsm_timeline_load(struct tsm_timeline *m, enum tsm_clock_way way, int64_t offset_ns)
 {
     int error = m->filter.cgroup ? tsm_cgroup_find(&m->filter.cgroup_id, m->filter.cgroup) : 0;
@@ -134,7 +147,9 @@ int tsm_timeline_load(struct tsm_timeline *m, enum tsm_clock_way way, int64_t of
     error = tsm_trace_try(&m->reader, m->trace_path);
     if (error < 0)
         return error;
+    tsm_trace_show_progress(m->reader, "reading");
     error = tsm_report_load(&m->jobs, m->reader);
+    find_devices(m);
     if (!error)
         error = read_events(m, way, offset_ns);
     if (!error)
@@ -143,6 +158,7 @@ int tsm_timeline_load(struct tsm_timeline *m, enum tsm_clock_way way, int64_t of
         error = check_cgroup(m);
     if (!error)
         error = tsm_requests_build(&m->requests, m->reader, &m->jobs, &m->time);
+    tsm_trace_show_progress(m->reader, NULL);
     return error;
 }
 
@@ -159,18 +175,11 @@ void tsm_timeline_finish(struct tsm_timeline *m)
 
 void tsm_timeline_device(char *out, size_t size, const struct tsm_timeline *m, uint8_t device)
 {
-    const struct tsm_ring_record *records = (const void *)m->jobs.records.data;
+    const struct tsm_ring_record *r = m->devices[device];
 
     out[0] = 0;
-    for (size_t i = 0; i < m->jobs.records.size / sizeof(*records); i++) {
-        const struct tsm_ring_record *r = &records[i];
-
-        if (r->type != GRTRACE_METADATA || r->device != device || r->body_size < 9 ||
-            tsm_get_u32(r->body) != GRTRACE_METADATA_DEVICE)
-            continue;
+    if (r)
         tsm_format(out, size, "%.*s", (int)(r->body_size - 8), (const char *)r->body + 8);
-        return;
-    }
 }
 
 static bool is_device(const struct tsm_timeline *m, const struct tsm_ring_job *job)
@@ -207,7 +216,7 @@ bool tsm_timeline_wants(const struct tsm_timeline *m, const struct tsm_request *
 static bool is_thread(const struct tsm_timeline *m, uint32_t tid, uint32_t pid)
 {
     const struct tsm_timeline_filter *f = &m->filter;
-    const uint64_t *cgroup = sbt_map_find(&m->time.cgroups, tid);
+    const uint64_t *cgroup = tsm_map_find(&m->time.cgroups, tid);
 
     if (!pid)
         pid = tsm_cpu_time_process(&m->time, tid);

@@ -25,6 +25,8 @@ const struct sbt_schema *cuda_schema(uint32_t type)
 
 /* ---- objects ------------------------------------------------------------------------------ */
 
+#define ID_END (1ull << 56) /* a higher one would be an object of another type */
+
 static uint64_t object_key(enum cuda_object object, uint64_t id)
 {
     return (uint64_t)object << 56 | id;
@@ -32,7 +34,8 @@ static uint64_t object_key(enum cuda_object object, uint64_t id)
 
 void *cuda_object_find(const struct cuda_replay *replay, enum cuda_object object, uint64_t id)
 {
-    const uint64_t *raw = sbt_map_find(&replay->objects, object_key(object, id));
+    const uint64_t *raw =
+        id < ID_END ? tsm_map_find(&replay->objects, object_key(object, id)) : NULL;
 
     return raw ? (void *)(uintptr_t)*raw : NULL;
 }
@@ -40,13 +43,11 @@ void *cuda_object_find(const struct cuda_replay *replay, enum cuda_object object
 int cuda_object_set(struct cuda_replay *replay, enum cuda_object object, uint64_t id,
                     const void *raw)
 {
-    bool added;
-    uint64_t *value = sbt_map_insert(&replay->objects, object_key(object, id), &added);
-
-    if (!value)
-        return tsm_fail(TSM_E_MEMORY, "no memory for objects");
-    *value = (uintptr_t)raw;
-    return 0;
+    if (id >= ID_END)
+        return tsm_fail(TSM_E_FORMAT, "%llx is no number of an object", (unsigned long long)id);
+    return tsm_map_set(&replay->objects, object_key(object, id), (uintptr_t)raw)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for objects");
 }
 
 /* ---- begin and end ------------------------------------------------------------------------ */
@@ -88,8 +89,8 @@ static CUresult copy_array_also(struct cuda_args *args, const struct sbt_schema 
                                               args->also_size, cuda_arg_stream(args));
 }
 
-/* What is compared with the recording is kept apart: registered memory may be overwritten before.
- */
+/* Copies bytes to compare with the recording to a place of their own: registered memory may be
+ * overwritten before. */
 static CUresult copy_also(struct cuda_args *args, const struct sbt_schema *schema)
 {
     uint64_t src = sbt_record_role(schema, args->record, SBT_ROLE_SRC, 0);
@@ -179,8 +180,8 @@ static CUstream stream_of(struct cuda_args *args, uint32_t number)
     return stream->raw;
 }
 
-/* What is captured is sent from one thread, whose own default stream would be that of all recorded
- * threads: each recorded one gets a stream to be captured. */
+/* Returns the stream to capture in place of a recorded stream. One thread sends all captured work,
+ * and its default stream would be that of all recorded threads. */
 static CUstream captured_stream(struct cuda_args *args, uint32_t number)
 {
     CUstream raw = stream_of(args, number);
@@ -270,10 +271,11 @@ const void *cuda_arg_image(struct cuda_args *args, uint32_t slot)
     if (args->error || !sbt_record_blob(args->record, slot, &blob) ||
         cuda_image_is_whole(image, blob.size))
         return image;
-    args->error = tsm_fail(TSM_E_FORMAT,
-                           "record %llu: its code object says that it is longer than the %llu bytes "
-                           "that the trace has of it; no driver is given such",
-                           (unsigned long long)args->record->seq, (unsigned long long)blob.size);
+    args->error =
+        tsm_fail(TSM_E_FORMAT,
+                 "record %llu: its code object says that it is longer than the %llu bytes "
+                 "that the trace has of it; no driver is given such",
+                 (unsigned long long)args->record->seq, (unsigned long long)blob.size);
     return NULL;
 }
 
@@ -300,7 +302,7 @@ const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
     return cuda_arg_late(args, address, size);
 }
 
-/* Where the program had it, when that is memory that the device can read. */
+/* Returns the program's address if that is memory that the device can read. */
 void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size)
 {
     const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
@@ -339,7 +341,8 @@ void *cuda_arg_readback(struct cuda_args *args, size_t size)
     return bytes;
 }
 
-void cuda_arg_created(struct cuda_args *args, uint32_t slot, enum cuda_object object, const void *raw)
+void cuda_arg_created(struct cuda_args *args, uint32_t slot, enum cuda_object object,
+                      const void *raw)
 {
     uint64_t id = cuda_arg(args, slot);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/cuda/array_bytes.h"
+#include "base/array.h"
 
 #define FILL_SIZE ((size_t)64 << 10)
 
@@ -36,18 +37,10 @@ static int add(struct cuda_arrays *a, const struct cuda_array *array)
 {
     size_t at = a->count;
 
-    if (a->count == a->capacity) {
-        size_t capacity = a->capacity ? 2 * a->capacity : 16;
-        struct cuda_array *list = realloc(a->list, capacity * sizeof(*list));
-        if (!list)
-            return tsm_fail(TSM_E_MEMORY, "no memory for arrays");
-        a->list = list;
-        a->capacity = capacity;
-    }
     while (at && a->list[at - 1].id > array->id)
         at--;
-    memmove(&a->list[at + 1], &a->list[at], (a->count++ - at) * sizeof(a->list[0]));
-    a->list[at] = *array;
+    if (!TSM_ARRAY_INSERT(a->list, a->count, a->capacity, at, *array))
+        return tsm_fail(TSM_E_MEMORY, "no memory for arrays");
     return 0;
 }
 
@@ -136,10 +129,9 @@ int cuda_arrays_regions(struct cuda_replay *replay, const struct tsm_region **re
     *count = memory->region_count;
     if (!a->count)
         return 0;
-    struct tsm_region *list = realloc(a->regions, all * sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_RESIZE(a->regions, all))
         return tsm_fail(TSM_E_MEMORY, "no memory for regions");
-    a->regions = list;
+    struct tsm_region *list = a->regions;
     if (memory->region_count)
         memcpy(list, memory->regions, memory->region_count * sizeof(*list));
     for (size_t i = 0; i < a->count; i++) {

@@ -78,7 +78,7 @@ static int load_physical(struct cuda_replay *replay, const struct saved *saved)
     return error ? error : send_through_window(replay, saved, handle);
 }
 
-/* Where the program had mapped physical memory and released its handle. */
+/* Loads physical memory that the program had mapped, and whose handle it had released. */
 static int load_mapping(struct cuda_replay *replay, const struct saved *saved)
 {
     const struct cuda_real *driver = &replay->library.calls;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands that the program knew to be complete without a call: an event behind each of them.
+ * Commands that the program knew to be complete without a call: an event after each of them.
  */
 #include "api/cuda/replay/state.h"
 
@@ -24,7 +24,7 @@ int cuda_completed_plan(struct cuda_replay *replay, const struct sbt_record *rec
 
     if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_COMPLETE) || !schema)
         return 0;
-    return sbt_map_insert(&replay->reached, key_told(record, schema), &added)
+    return tsm_map_insert(&replay->reached, key_told(record, schema), &added)
                ? 0
                : tsm_fail(TSM_E_MEMORY, "no memory for what is waited for");
 }
@@ -33,7 +33,7 @@ int cuda_completed_plan(struct cuda_replay *replay, const struct sbt_record *rec
 int cuda_completed_mark(struct cuda_replay *replay, const struct sbt_record *record)
 {
     const struct cuda_real *driver = &replay->library.calls;
-    uint64_t *event = sbt_map_find(&replay->reached, key_of(record->stream, record->position));
+    uint64_t *event = tsm_map_find(&replay->reached, key_of(record->stream, record->position));
     const struct cuda_stream_state *stream =
         event && record->position ? cuda_stream_find(replay, record->stream) : NULL;
     CUevent made = NULL;
@@ -52,7 +52,7 @@ int cuda_completed_mark(struct cuda_replay *replay, const struct sbt_record *rec
 
 uint64_t *cuda_completed_by_function(struct cuda_replay *replay, uint32_t stream, uint64_t position)
 {
-    return sbt_map_find(&replay->reached, key_of(stream, position));
+    return tsm_map_find(&replay->reached, key_of(stream, position));
 }
 
 /* A function in a graph is over before what is behind it there, which may wait for the program. */
@@ -79,7 +79,7 @@ int cuda_completed_await(struct cuda_replay *replay, const struct sbt_record *re
                          const struct sbt_schema *schema)
 {
     const struct cuda_real *driver = &replay->library.calls;
-    uint64_t *event = sbt_map_find(&replay->reached, key_told(record, schema));
+    uint64_t *event = tsm_map_find(&replay->reached, key_told(record, schema));
     const uint64_t value = event ? __atomic_load_n(event, __ATOMIC_ACQUIRE) : 0;
     CUevent made = (CUevent)(uintptr_t)value;
     CUresult result;

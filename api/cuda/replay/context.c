@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct cuda_thread {
     struct cuda_thread *next;
     uint32_t id;
@@ -61,18 +63,9 @@ int cuda_context_push(struct cuda_replay *replay, uint32_t thread, CUcontext con
 {
     struct cuda_thread *t = make_thread(replay, thread);
 
-    if (t && t->depth == t->capacity) {
-        size_t more = t->capacity ? t->capacity * 2 : 4;
-        CUcontext *grown = realloc(t->stack, more * sizeof(CUcontext));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for contexts");
-        t->stack = grown;
-        t->capacity = more;
-    }
-    if (!t)
-        return tsm_fail(TSM_E_MEMORY, "no memory for contexts");
-    t->stack[t->depth++] = context;
-    return 0;
+    return t && TSM_ARRAY_PUSH(t->stack, t->depth, t->capacity, context)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for contexts");
 }
 
 void cuda_context_pop(struct cuda_replay *replay, uint32_t thread)
@@ -138,10 +131,10 @@ void cuda_context_destroyed(struct cuda_replay *replay, CUcontext context)
 static void destroy_left(struct cuda_replay *replay)
 {
     const struct cuda_real *driver = &replay->library.calls;
-    const struct sbt_map *objects = &replay->objects;
+    const struct tsm_map *objects = &replay->objects;
 
     for (size_t i = 0; i < objects->capacity; i++) {
-        const struct sbt_map_slot *slot = &objects->slots[i];
+        const struct tsm_map_slot *slot = &objects->slots[i];
         if (slot->used && slot->value && slot->key >> 56 == CUDA_OBJECT_CONTEXT)
             driver->cuCtxDestroy_v2((CUcontext)(uintptr_t)slot->value); /* refuses primary ones */
     }

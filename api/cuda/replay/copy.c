@@ -46,7 +46,7 @@ static const void *sent_bytes(struct cuda_args *args, uint32_t slot, uint64_t si
 
 /* ---- unified ------------------------------------------------------------------------------ */
 
-/* What no region and no module's variable holds is memory of the program. */
+/* Memory that no region and no module's variable holds is the program's. */
 static bool is_programs(const struct cuda_replay *replay, uint64_t address)
 {
     const struct tsm_region *region = cuda_memory_find(&replay->memory, address);

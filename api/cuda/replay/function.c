@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define PAGE 4096u /* what capture tells changes by */
 
 /* One HOST_WRITE of a function. */
@@ -34,17 +36,13 @@ int cuda_functions_plan(struct cuda_functions *f, const struct sbt_record *recor
 
     if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) || stream >= SBT_STREAM_NONE)
         return 0;
-    if (f->count == f->capacity) {
-        size_t more = f->capacity ? f->capacity * 2 : 64;
-        struct cuda_function_write *grown = realloc(f->writes, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for what host functions wrote");
-        f->writes = grown;
-        f->capacity = more;
-    }
-    f->writes[f->count++] = (struct cuda_function_write){
-        (uint32_t)stream, sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0), record->seq};
-    return 0;
+    return TSM_ARRAY_PUSH(f->writes, f->count, f->capacity,
+                          (struct cuda_function_write){
+                              (uint32_t)stream,
+                              sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0),
+                              record->seq})
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for what host functions wrote");
 }
 
 void cuda_functions_prepare(struct cuda_functions *f)
@@ -57,7 +55,7 @@ void cuda_functions_finish(struct cuda_functions *f)
 {
     sbt_cursor_destroy(f->cursor);
     free(f->writes);
-    sbt_map_finish(&f->written);
+    tsm_map_finish(&f->written);
     pthread_mutex_destroy(&f->lock);
     pthread_mutex_destroy(&f->written_lock);
     memset(f, 0, sizeof(*f));
@@ -68,6 +66,7 @@ void cuda_functions_finish(struct cuda_functions *f)
 struct piece {
     uint8_t *to;
     uint64_t size, seq;
+    bool is_devices; /* what was there when the function began */
     uint8_t *bytes;
 };
 
@@ -83,7 +82,7 @@ struct written {
 static bool is_newer(struct cuda_functions *f, const uint8_t *page, uint64_t seq)
 {
     bool added;
-    uint64_t *last = sbt_map_insert(&f->written, (uintptr_t)page / PAGE + 1, &added);
+    uint64_t *last = tsm_map_insert(&f->written, (uintptr_t)page / PAGE + 1, &added);
 
     if (last && *last > seq)
         return false;
@@ -92,9 +91,10 @@ static bool is_newer(struct cuda_functions *f, const uint8_t *page, uint64_t seq
     return true;
 }
 
-void cuda_functions_write(struct cuda_functions *f, uint8_t *to, const uint8_t *bytes,
+bool cuda_functions_write(struct cuda_functions *f, uint8_t *to, const uint8_t *bytes,
                           uint64_t size, uint64_t seq)
 {
+    bool has_changed = false;
     uint64_t part;
 
     pthread_mutex_lock(&f->written_lock);
@@ -102,10 +102,13 @@ void cuda_functions_write(struct cuda_functions *f, uint8_t *to, const uint8_t *
         part = PAGE - (uintptr_t)(to + at) % PAGE;
         if (part > size - at)
             part = size - at;
-        if (is_newer(f, to + at, seq))
-            memcpy(to + at, bytes + at, part);
+        if (!is_newer(f, to + at, seq))
+            continue;
+        has_changed |= memcmp(to + at, bytes + at, part) != 0;
+        memcpy(to + at, bytes + at, part);
     }
     pthread_mutex_unlock(&f->written_lock);
+    return has_changed;
 }
 
 void cuda_functions_run(void *user)
@@ -114,9 +117,11 @@ void cuda_functions_run(void *user)
 
     for (size_t i = 0; i < written->count; i++) {
         const struct piece *piece = &written->pieces[i];
-        if (piece->to)
+        if (piece->to &&
             cuda_functions_write(written->functions, piece->to, piece->bytes, piece->size,
-                                 piece->seq);
+                                 piece->seq) &&
+            piece->is_devices)
+            __atomic_fetch_add(&written->functions->taken_count, 1, __ATOMIC_RELAXED);
     }
     if (written->told)
         __atomic_store_n(written->told, CUDA_REACHED_DONE, __ATOMIC_RELEASE);
@@ -133,21 +138,14 @@ void cuda_functions_tell(void *written, uint64_t *told)
 static size_t find_writes(const struct cuda_functions *f, uint32_t stream, uint64_t position,
                           size_t *count)
 {
-    size_t low = 0, high = f->count;
+    size_t at;
     const struct cuda_function_write sought = {stream, position, 0};
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_writes(&f->writes[middle], &sought) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (*count = 0; low + *count < f->count; ++*count)
-        if (f->writes[low + *count].stream != stream ||
-            f->writes[low + *count].position != position)
+    TSM_BISECT(at, f->count, compare_writes(&f->writes[at], &sought) >= 0);
+    for (*count = 0; at + *count < f->count; ++*count)
+        if (f->writes[at + *count].stream != stream || f->writes[at + *count].position != position)
             break;
-    return low;
+    return at;
 }
 
 static int read_record(struct cuda_replay *replay, uint64_t seq, const struct sbt_record **record,
@@ -181,6 +179,7 @@ static int read_piece(struct cuda_replay *replay, uint64_t seq, struct piece *ou
         return error;
     out->size = blob.size;
     out->seq = seq;
+    out->is_devices = (record->flags & SBT_RECORD_DEVICE) != 0;
     out->to = cuda_program_host(replay, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0),
                                 blob.size); /* NULL: released meanwhile */
     error = sbt_reader_blob(replay->reader, &blob, 0, out->bytes, blob.size);

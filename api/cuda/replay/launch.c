@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Replay of launches: the argument block goes back whole and with its exact size (the driver
- * refuses one with padding behind the last argument). Where addresses could not be had, words of
+ * refuses one with padding after the last argument). Where addresses could not be had, words of
  * the block that point into memory that is elsewhere are translated; so are handles of textures and
  * surfaces (texture.c).
  */

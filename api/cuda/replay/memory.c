@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/array.h"
 #include "replay/region.h"
 
 #define HOST_PAGE 4096u
@@ -27,6 +28,17 @@ struct cuda_page_run {
 
 /* ---- planning ----------------------------------------------------------------------------- */
 
+int cuda_memory_plan_range(struct tsm_address_space *space, uint64_t start, uint64_t size,
+                           uint64_t granularity)
+{
+    uint64_t end = (start + (size ? size : 1) + granularity - 1) & ~(granularity - 1);
+
+    if (end <= (start & ~(granularity - 1)))
+        return tsm_fail(TSM_E_FORMAT, "the trace allocates 0x%llx bytes at 0x%llx",
+                        (unsigned long long)size, (unsigned long long)start);
+    return tsm_address_space_add(space, start & ~(granularity - 1), end);
+}
+
 int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record,
                      const struct sbt_schema *schema)
 {
@@ -37,8 +49,30 @@ int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record
     if (schema->kind != SBT_KIND_CREATE || index < 0 || !address)
         return 0;
     if (schema->fields[index].type == SBT_FIELD_HOSTPTR)
-        return cuda_ranges_add(&memory->host, address, size, HOST_PAGE);
-    return cuda_ranges_add(&memory->device, address, size, CUDA_PAGE);
+        return cuda_memory_plan_range(&memory->host, address, size, HOST_PAGE);
+    return cuda_memory_plan_range(&memory->device, address, size, CUDA_PAGE);
+}
+
+static uint64_t reserve(void *user, uint64_t start, uint64_t size)
+{
+    const struct cuda_real *driver = user;
+    CUdeviceptr got = 0;
+
+    return driver->cuMemAddressReserve(&got, size, 0, start, 0) == CUDA_SUCCESS ? got : 0;
+}
+
+static void give_back(void *user, uint64_t start, uint64_t size)
+{
+    const struct cuda_real *driver = user;
+
+    driver->cuMemAddressFree(start, size);
+}
+
+void cuda_memory_reserve(struct cuda_replay *replay)
+{
+    tsm_address_space_reserve(
+        &replay->memory.device,
+        &(struct tsm_address_driver){&replay->library.calls, reserve, give_back});
 }
 
 /* ---- live regions ------------------------------------------------------------------------- */
@@ -50,20 +84,12 @@ const struct tsm_region *cuda_memory_find(const struct cuda_memory *m, uint64_t 
 
 static int grow_regions(struct cuda_memory *m)
 {
-    size_t more = m->region_capacity ? m->region_capacity * 2 : 64;
-    struct tsm_region *regions = realloc(m->regions, more * sizeof(*regions));
-    if (regions)
-        m->regions = regions;
-    enum cuda_how *how = realloc(m->how, more * sizeof(*how));
-    if (how)
-        m->how = how;
-    CUcontext *contexts = realloc(m->contexts, more * sizeof(CUcontext));
-    if (contexts)
-        m->contexts = contexts;
-    if (!regions || !how || !contexts)
-        return tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", more);
-    m->region_capacity = more;
-    return 0;
+    size_t need = m->region_count + 1, how = m->region_capacity, contexts = how;
+
+    return TSM_ARRAY_RESERVE(m->how, how, need) && TSM_ARRAY_RESERVE(m->contexts, contexts, need) &&
+                   TSM_ARRAY_RESERVE(m->regions, m->region_capacity, need)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", need);
 }
 
 #define SHIFT(array, to, from, count)                                                              \
@@ -87,11 +113,10 @@ static void insert_region(struct cuda_memory *m, const struct tsm_region *region
 static int add_region(struct cuda_memory *m, const struct tsm_region *region, enum cuda_how how,
                       CUcontext context)
 {
-    int error = 0;
+    int error;
 
     pthread_mutex_lock(&m->lock);
-    if (m->region_count == m->region_capacity)
-        error = grow_regions(m);
+    error = grow_regions(m);
     if (!error)
         insert_region(m, region, how, context);
     pthread_mutex_unlock(&m->lock);
@@ -131,16 +156,10 @@ bool cuda_memory_shared(struct cuda_memory *m, uint64_t address, uint64_t size, 
 /* The first entry that begins after `address`. */
 static size_t moved_after(const struct cuda_memory *m, uint64_t address)
 {
-    size_t low = 0, high = m->moved_count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (m->moved[middle].recorded > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    TSM_BISECT(at, m->moved_count, m->moved[at].recorded > address);
+    return at;
 }
 
 uint64_t cuda_memory_translate(const struct cuda_memory *m, uint64_t address)
@@ -157,10 +176,8 @@ static void forget_moved(struct cuda_memory *m, uint64_t recorded)
 {
     size_t at = moved_after(m, recorded);
 
-    if (!at || m->moved[at - 1].recorded != recorded)
-        return;
-    SHIFT(m->moved, at - 1, at, m->moved_count - at);
-    m->moved_count--;
+    if (at && m->moved[at - 1].recorded == recorded)
+        TSM_ARRAY_REMOVE(m->moved, m->moved_count, at - 1);
 }
 
 /* Forgets what lay there, because something else takes the place, for example that of a variable of
@@ -182,18 +199,10 @@ int cuda_memory_moved(struct cuda_memory *m, uint64_t recorded, uint64_t size, u
     forget_moved_in(m, recorded, size);
     if (recorded == actual)
         return 0;
-    if (m->moved_count == m->moved_capacity) {
-        size_t more = m->moved_capacity ? m->moved_capacity * 2 : 16;
-        struct cuda_moved *grown = realloc(m->moved, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for translated addresses");
-        m->moved = grown;
-        m->moved_capacity = more;
-    }
     size_t at = moved_after(m, recorded);
-    SHIFT(m->moved, at + 1, at, m->moved_count - at);
-    m->moved[at] = (struct cuda_moved){recorded, size, actual};
-    m->moved_count++;
+    if (!TSM_ARRAY_INSERT(m->moved, m->moved_count, m->moved_capacity, at,
+                          (struct cuda_moved){recorded, size, actual}))
+        return tsm_fail(TSM_E_MEMORY, "no memory for translated addresses");
     m->moved_ever++;
     return 0;
 }
@@ -203,16 +212,10 @@ int cuda_memory_moved(struct cuda_memory *m, uint64_t recorded, uint64_t size, u
 /* The first run that ends after `address`. */
 static size_t run_at(const struct cuda_memory *m, uint64_t address)
 {
-    size_t low = 0, high = m->run_count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (m->runs[middle].end > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    TSM_BISECT(at, m->run_count, m->runs[at].end > address);
+    return at;
 }
 
 static void unmap_run(struct cuda_memory *m, const struct cuda_real *driver, size_t at)
@@ -221,11 +224,10 @@ static void unmap_run(struct cuda_memory *m, const struct cuda_real *driver, siz
 
     driver->cuMemUnmap(run->start, run->end - run->start);
     driver->cuMemRelease(run->handle);
-    SHIFT(m->runs, at, at + 1, m->run_count - at - 1);
-    m->run_count--;
+    TSM_ARRAY_REMOVE(m->runs, m->run_count, at);
 }
 
-/* What nobody uses; only when memory ran out. */
+/* Unmaps memory that nobody uses; only when memory ran out. */
 static size_t unmap_idle(struct cuda_replay *replay)
 {
     struct cuda_memory *m = &replay->memory;
@@ -288,19 +290,11 @@ static int add_run(struct cuda_replay *replay, uint64_t start, uint64_t end)
 
     if (result != CUDA_SUCCESS)
         return cuda_fail(&replay->library.calls, "cuMemMap at a recorded address", result);
-    if (m->run_count == m->run_capacity) {
-        size_t more = m->run_capacity ? m->run_capacity * 2 : 64;
-        struct cuda_page_run *grown = realloc(m->runs, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for mapped pages");
-        m->runs = grown;
-        m->run_capacity = more;
-    }
     size_t at = run_at(m, start);
-    SHIFT(m->runs, at + 1, at, m->run_count - at);
-    m->runs[at] = (struct cuda_page_run){start, end, handle, 0};
-    m->run_count++;
-    return 0;
+    return TSM_ARRAY_INSERT(m->runs, m->run_count, m->run_capacity, at,
+                            (struct cuda_page_run){start, end, handle, 0})
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for mapped pages");
 }
 
 /* Map what is not mapped yet of these pages, and count one more user of all of it. */
@@ -350,7 +344,7 @@ static int fill(struct cuda_replay *replay, uint64_t actual, uint64_t size)
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "filling fresh memory", result);
 }
 
-/* Where the driver puts it; by chance at the recorded address. */
+/* Allocates where the driver likes, which may be the recorded address. */
 static int allocate_anywhere(struct cuda_replay *replay, uint64_t address, uint64_t size,
                              uint64_t *actual)
 {
@@ -367,9 +361,9 @@ static int allocate_anywhere(struct cuda_replay *replay, uint64_t address, uint6
 int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t size, uint64_t seq)
 {
     struct cuda_memory *m = &replay->memory;
-    const struct cuda_range *range = cuda_ranges_find(&m->device, address, size);
+    const struct tsm_address_range *range = tsm_address_space_find(&m->device, address, size);
     struct tsm_region region = {address, address, size, seq, false};
-    enum cuda_how how = range && range->is_placed ? CUDA_HOW_PLACED : CUDA_HOW_ALLOCATED;
+    enum cuda_how how = range && range->is_reserved ? CUDA_HOW_PLACED : CUDA_HOW_ALLOCATED;
     CUcontext context = NULL;
     int error;
 
@@ -391,7 +385,7 @@ int cuda_memory_register(struct cuda_replay *replay, uint64_t address, uint64_t 
                          unsigned flags, uint64_t seq)
 {
     struct cuda_memory *m = &replay->memory;
-    const struct cuda_range *range = cuda_ranges_find(&m->host, address, size);
+    const struct tsm_address_range *range = tsm_address_space_find(&m->host, address, size);
     struct tsm_region region = {address, address, size, seq, true};
     const struct cuda_real *driver = &replay->library.calls;
     void *actual = (void *)(uintptr_t)address;
@@ -489,7 +483,7 @@ void cuda_memory_forget(struct cuda_replay *replay, CUcontext context)
     }
 }
 
-/* What the trace did not free itself. Errors no longer matter. */
+/* Frees memory that the trace did not free itself. Errors no longer matter. */
 static void release_all(struct cuda_replay *replay)
 {
     struct cuda_memory *m = &replay->memory;
@@ -510,10 +504,11 @@ void cuda_memory_finish(struct cuda_replay *replay)
     release_all(replay);
     while (m->run_count)
         unmap_run(m, driver, m->run_count - 1);
-    cuda_ranges_release(&m->device, driver);
-    cuda_ranges_release(&m->host, driver);
-    cuda_ranges_finish(&m->device);
-    cuda_ranges_finish(&m->host);
+    tsm_address_space_release(
+        &m->device, &(struct tsm_address_driver){&replay->library.calls, reserve, give_back});
+    tsm_address_space_release(&m->host, NULL);
+    tsm_address_space_finish(&m->device);
+    tsm_address_space_finish(&m->host);
     free(m->runs);
     free(m->regions);
     free(m->how);

@@ -102,19 +102,38 @@ int replay_cuDevicePrimaryCtxReset_v2(struct cuda_replay *replay, const struct s
     return cuda_args_end(&args, args.driver->cuDevicePrimaryCtxReset_v2(device));
 }
 
+#define REPLACED (1ull << 55) /* in the number of a context whose own number another one has now   \
+                               */
+
+/* Keeps a context whose number is used again, so that it is destroyed at the end. */
+static int keep_replaced(struct cuda_replay *replay, uint64_t id)
+{
+    const void *old = cuda_object_find(replay, CUDA_OBJECT_CONTEXT, id);
+
+    return old ? cuda_object_set(replay, CUDA_OBJECT_CONTEXT, REPLACED | (uintptr_t)old, old) : 0;
+}
+
 /* A made context is current at once. */
 static int create_context(struct cuda_args *args, uint32_t slot, uint32_t thread, unsigned flags,
                           CUdevice device)
 {
     CUcontext context = NULL;
     CUresult result;
+    int error;
 
+    if (!args->error)
+        args->error = keep_replaced(args->replay, cuda_arg(args, slot));
     if (args->error)
         return args->error;
     result = args->driver->cuCtxCreate_v2(&context, flags, device);
     if (result == CUDA_SUCCESS)
         args->error = cuda_context_push(args->replay, thread, context);
-    return context_made(args, slot, result, context);
+    error = context_made(args, slot, result, context);
+    if (error && context) {
+        cuda_context_destroyed(args->replay, context);
+        args->driver->cuCtxDestroy_v2(context);
+    }
+    return error;
 }
 
 int replay_cuCtxCreate_v2(struct cuda_replay *replay, const struct sbt_record *record)
@@ -236,7 +255,8 @@ int replay_cuStreamCreateWithPriority(struct cuda_replay *replay, const struct s
 }
 
 /* The replay may wait for the stream once more at its end. */
-/* Waits until the stream is done, unless it is captured. The program may do without a current context; the wait may not.
+/* Waits until the stream is done, unless it is captured. The program may do without a current
+ * context; the wait may not.
  */
 static CUresult finish_stream(struct cuda_replay *replay, CUstream raw, bool is_captured)
 {

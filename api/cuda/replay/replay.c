@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "api/cuda/array_bytes.h"
 #include "base/text.h"
@@ -23,8 +24,8 @@ static void backend_close(struct tsm_backend_state *state)
     if (replay->library.handle) {
         cuda_memory_finish(replay);
     } else {
-        cuda_ranges_finish(&replay->memory.device);
-        cuda_ranges_finish(&replay->memory.host);
+        tsm_address_space_finish(&replay->memory.device);
+        tsm_address_space_finish(&replay->memory.host);
     }
     cuda_contexts_finish(replay);
     cuda_graphs_finish(replay);
@@ -32,8 +33,8 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_streams_finish(replay);
     cuda_code_finish(replay);
     cuda_functions_finish(&replay->functions);
-    sbt_map_finish(&replay->reached);
-    sbt_map_finish(&replay->objects);
+    tsm_map_finish(&replay->reached);
+    tsm_map_finish(&replay->objects);
     cuda_textures_finish(replay);
     cuda_arrays_finish(replay);
     cuda_library_close(&replay->library);
@@ -103,7 +104,7 @@ static void place_memory(struct cuda_replay *replay)
 
     replay->memory.can_place = result == CUDA_SUCCESS && has;
     if (replay->memory.can_place)
-        cuda_ranges_reserve(&replay->memory.device, driver);
+        cuda_memory_reserve(replay);
 }
 
 static int backend_prepare(struct tsm_backend_state *state)
@@ -112,8 +113,8 @@ static int backend_prepare(struct tsm_backend_state *state)
     int error;
 
     cuda_functions_prepare(&replay->functions);
-    cuda_ranges_keep(&replay->memory.device);
-    cuda_ranges_keep(&replay->memory.host);
+    tsm_address_space_keep(&replay->memory.device, PROT_NONE);
+    tsm_address_space_keep(&replay->memory.host, PROT_NONE);
     error = cuda_library_open(&replay->library, replay->options);
     if (!error)
         error = choose_device(replay);
@@ -138,7 +139,21 @@ static int carry_out(struct cuda_replay *replay, const struct sbt_record *record
     return function ? function(replay, record) : 0;
 }
 
-/* What the program wrote into memory that the device can read. */
+/* Puts the bytes of a HOST_WRITE there. Returns whether other bytes were there. */
+static bool put_bytes(struct cuda_replay *replay, const struct sbt_record *record, void *to,
+                      const uint8_t *bytes, uint64_t size)
+{
+    bool has_changed;
+
+    if (replay->functions.count)
+        return cuda_functions_write(&replay->functions, to, bytes, size, record->seq);
+    has_changed = memcmp(to, bytes, size) != 0;
+    if (has_changed)
+        memcpy(to, bytes, size);
+    return has_changed;
+}
+
+/* Writes what the program wrote into memory that the device can read. */
 static int write_host(struct cuda_replay *replay, const struct sbt_record *record,
                       const struct sbt_schema *schema)
 {
@@ -151,13 +166,14 @@ static int write_host(struct cuda_replay *replay, const struct sbt_record *recor
     void *at = cuda_program_host(replay, address, blob.size);
     if (!at)
         return 0; /* released meanwhile */
-    uint8_t *bytes = replay->functions.count ? malloc(blob.size + 1) : at;
+    const bool is_shared = (record->flags & SBT_RECORD_DEVICE) != 0;
+    uint8_t *bytes = replay->functions.count || is_shared ? malloc(blob.size + 1) : at;
     if (!bytes)
         return tsm_fail(TSM_E_MEMORY, "no memory for host memory");
     int error = sbt_reader_blob(replay->reader, &blob, 0, bytes, blob.size);
     if (bytes != at) {
         if (error >= 0)
-            cuda_functions_write(&replay->functions, at, bytes, blob.size, record->seq);
+            replay->taken_count += put_bytes(replay, record, at, bytes, blob.size) && is_shared;
         free(bytes);
     }
     return error < 0 ? error : 0;
@@ -329,6 +345,13 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     return cuda_read(&state->replay, address, out, size);
 }
 
+static uint64_t backend_uncompared(struct tsm_backend_state *state)
+{
+    const struct cuda_replay *replay = &state->replay;
+
+    return replay->taken_count + __atomic_load_n(&replay->functions.taken_count, __ATOMIC_RELAXED);
+}
+
 static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
 {
     return cuda_save(&state->replay, saver);
@@ -367,26 +390,47 @@ static bool backend_may_stay(struct tsm_backend_state *state, const struct sbt_r
     return cuda_may_stay(&state->replay, record);
 }
 
+static const struct tsm_backend_sync sync_table = {
+    .sync = backend_sync,
+    .reached = backend_reached,
+};
+
+static const struct tsm_backend_waits waits_table = {
+    .unblock = backend_unblock_waiters,
+    .may_stay = backend_may_stay,
+    .each_event = backend_each_event,
+};
+
+static const struct tsm_backend_checkpoint checkpoint_table = {
+    .save = backend_save,
+};
+
+static const struct tsm_backend_compare compare_table = {
+    .uncompared = backend_uncompared,
+};
+
+static const struct tsm_backend_report report_table = {
+    .translated = backend_translated,
+};
+
 const struct tsm_backend cuda_backend = {
     .description = &cuda_description,
     .open = backend_open,
     .close = backend_close,
     .plan = backend_plan,
     .prepare = backend_prepare,
-    .translated = backend_translated,
     .host = backend_host,
     .submit = backend_submit,
-    .may_stay = backend_may_stay,
-    .each_event = backend_each_event,
     .wait = backend_wait,
-    .sync = backend_sync,
-    .reached = backend_reached,
-    .unblock_waiters = backend_unblock_waiters,
     .readback = backend_readback,
-    .shared = backend_shared,
     .regions = backend_regions,
     .read = backend_read,
-    .save = backend_save,
+    .shared = backend_shared,
     .is_software = backend_is_software,
     .describe = backend_describe,
+    .sync = &sync_table,
+    .waits = &waits_table,
+    .checkpoint = &checkpoint_table,
+    .compare = &compare_table,
+    .report = &report_table,
 };

@@ -58,7 +58,7 @@ uint64_t cuda_arg(struct cuda_args *args, uint32_t slot);
 float cuda_arg_f32(struct cuda_args *args, uint32_t slot);
 /* NULL for id 0; an error when nothing of this id has been made. */
 void *cuda_arg_handle(struct cuda_args *args, uint32_t slot, enum cuda_object object);
-/* Where the recorded device address is now. */
+/* Returns the present address for the recorded device address in `slot`. */
 CUdeviceptr cuda_arg_address(struct cuda_args *args, uint32_t slot);
 /* The device of the replay that stands for a recorded one. */
 CUdevice cuda_arg_device(struct cuda_args *args, uint32_t slot);
@@ -69,15 +69,16 @@ CUstream cuda_arg_stream(struct cuda_args *args);
 CUstream cuda_arg_stream_number(struct cuda_args *args, uint32_t slot);
 /* NULL for no string. Lives as long as the replay. */
 const char *cuda_arg_string(struct cuda_args *args, uint32_t slot);
-/* Of BYTES: inside the record. NULL when there are none. */
+/* Returns the BYTES in `slot`, which lie inside the record. NULL when there are none. */
 const void *cuda_arg_bytes(struct cuda_args *args, uint32_t slot, size_t size);
-/* Of BLOB: the bytes, `size` of them (0: as many as there are). They live until the record's stream
- * has been waited for: an asynchronous copy reads them later. */
+/* Returns the bytes of the BLOB in `slot`, `size` of them (0: all). They live until the record's
+ * stream has been waited for: an asynchronous copy reads them later. */
 const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size);
 /* Returns the code object in a BLOB. Fails when it says that it is longer than the BLOB. */
 const void *cuda_arg_image(struct cuda_args *args, uint32_t slot);
-/* Of a payload whose address is in `slot` and whose bytes are in the next one: the bytes, or, when
- * a function of the program was still to write them, where it writes them in this replay. */
+/* Returns the bytes of a payload whose address is in `slot` and whose bytes are in the next
+ * slot; or, when a function of the program was still to write them, where it writes them in this
+ * replay. */
 const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size);
 /* Memory that stands for the program's at `address`, for a record that takes what is there when it
  * runs. */

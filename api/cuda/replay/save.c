@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a checkpoint at this moment would hold: allocations, host memory that the device can read,
- * arrays, variables of modules and libraries.
+ * Saves what a checkpoint at this moment would hold: allocations, host memory that the device can
+ * read, arrays, variables of modules and libraries.
  */
 #include "api/cuda/replay/state.h"
 

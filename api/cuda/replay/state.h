@@ -15,7 +15,8 @@
 #include "api/cuda/cuda_replay_calls.h"
 #include "api/cuda/graph_parts.h"
 #include "api/cuda/replay/replay.h"
-#include "format/map.h"
+#include "base/map.h"
+#include "replay/address_space.h"
 #include "replay/backend.h"
 
 #define CUDA_PAGE (2ull << 20) /* granularity of device memory that can be placed */
@@ -37,33 +38,6 @@ void cuda_library_close(struct cuda_library *library);
 /* TSM_E_DEVICE with the call's name and the driver's name for `result`. */
 int cuda_fail(const struct cuda_real *driver, const char *call, CUresult result);
 
-/* ---- recorded ranges of addresses (address_range.c) ---- */
-
-struct cuda_range {
-    uint64_t start, end;
-    bool is_kept;   /* nothing else can come there: mapped without access */
-    bool is_placed; /* reserved in the driver; a mapping of ours is gone */
-};
-
-/* Sorted, apart from each other. A zeroed struct is empty. */
-struct cuda_ranges {
-    struct cuda_range *list;
-    size_t count, capacity;
-};
-
-/* Rounded outwards to `granularity`. */
-int cuda_ranges_add(struct cuda_ranges *ranges, uint64_t start, uint64_t size,
-                    uint64_t granularity);
-void cuda_ranges_finish(struct cuda_ranges *ranges);
-/* The one that holds all of [start, start + size), or NULL. */
-const struct cuda_range *cuda_ranges_find(const struct cuda_ranges *ranges, uint64_t start,
-                                          uint64_t size);
-/* Keep the addresses, before the driver can take them. */
-void cuda_ranges_keep(struct cuda_ranges *ranges);
-/* Reserve in the driver what is kept. Returns the number of ranges that could not be had. */
-uint64_t cuda_ranges_reserve(struct cuda_ranges *ranges, const struct cuda_real *driver);
-void cuda_ranges_release(struct cuda_ranges *ranges, const struct cuda_real *driver);
-
 /* ---- memory (memory.c) ---- */
 
 /* An address that could not be had, and what stands for it. */
@@ -78,11 +52,11 @@ enum cuda_how {
 };
 
 struct cuda_memory {
-    struct cuda_ranges device, host; /* recorded */
-    pthread_mutex_t lock;            /* of changes of the regions; for cuda_memory_shared() */
-    struct tsm_region *regions;      /* live, by recorded address */
-    enum cuda_how *how;              /* of each region */
-    CUcontext *contexts;             /* of each region */
+    struct tsm_address_space device, host; /* recorded */
+    pthread_mutex_t lock;                  /* of changes of the regions; for cuda_memory_shared() */
+    struct tsm_region *regions;            /* live, by recorded address */
+    enum cuda_how *how;                    /* of each region */
+    CUcontext *contexts;                   /* of each region */
     size_t region_count, region_capacity;
     struct cuda_page_run *runs; /* mapped device pages, by address */
     size_t run_count, run_capacity;
@@ -92,6 +66,11 @@ struct cuda_memory {
     bool can_place; /* the driver has virtual memory management */
 };
 
+/* Notes [start, start + size), rounded outwards to `granularity`, as addresses to reserve. */
+int cuda_memory_plan_range(struct tsm_address_space *space, uint64_t start, uint64_t size,
+                           uint64_t granularity);
+/* Reserves in the driver what is kept of the device's addresses. */
+void cuda_memory_reserve(struct cuda_replay *replay);
 int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record,
                      const struct sbt_schema *schema);
 void cuda_memory_finish(struct cuda_replay *replay);
@@ -112,7 +91,7 @@ bool cuda_memory_shared(struct cuda_memory *memory, uint64_t address, uint64_t s
 int cuda_memory_moved(struct cuda_memory *memory, uint64_t recorded, uint64_t size,
                       uint64_t actual);
 uint64_t cuda_memory_translate(const struct cuda_memory *memory, uint64_t address);
-/* Drop all regions of a context that is gone. */
+/* Drop all regions of a destroyed context. */
 void cuda_memory_forget(struct cuda_replay *replay, CUcontext context);
 
 /* ---- streams, and bytes in flight (stream.c) ---- */
@@ -151,8 +130,8 @@ struct cuda_host_box {
     size_t width, height, depth; /* bytes of a row, rows, planes */
     size_t pitch, plane;         /* from row to row, from plane to plane */
 };
-/* Receives a box, packed, when the stream `raw`, that of `record`, has come this far: a function of the
- * stream reads it, so nothing waits. `address` as above. */
+/* Receives a box, packed, when the stream `raw`, that of `record`, has come this far: a function of
+ * the stream reads it, so nothing waits. `address` as above. */
 int cuda_stream_take(struct cuda_replay *replay, const struct sbt_record *record, CUstream raw,
                      uint64_t address, const struct cuda_host_box *box);
 /* Tests whether the command at `position`, which was sent last, has received. */
@@ -235,10 +214,10 @@ struct cuda_arrays {
 int cuda_array_created(struct cuda_args *args, uint64_t id, CUarray raw);
 void cuda_array_destroyed(struct cuda_replay *replay, uint64_t id);
 void cuda_mipmap_destroyed(struct cuda_replay *replay, uint64_t id);
-/* All arrays of a context that is gone. */
+/* All arrays of a destroyed context. */
 void cuda_arrays_forget(struct cuda_replay *replay, CUcontext context);
 void cuda_arrays_finish(struct cuda_replay *replay);
-/* Memory's regions with the arrays behind them; and bytes of one of the latter by its place. */
+/* Memory's regions with the arrays after them; and bytes of one of the latter by its place. */
 int cuda_arrays_regions(struct cuda_replay *replay, const struct tsm_region **regions,
                         size_t *count);
 int cuda_array_read(struct cuda_replay *replay, uint64_t place, void *out, uint64_t size);
@@ -248,9 +227,9 @@ int cuda_array_write(struct cuda_replay *replay, uint64_t id, uint64_t offset, v
 /* ---- texture and surface objects (texture.c) ---- */
 
 struct cuda_textures {
-    struct sbt_map textures; /* recorded handle -> the replay's, 0: gone */
-    struct sbt_map surfaces;
-    struct sbt_map recorded; /* object type << 56 | id -> recorded handle */
+    struct tsm_map textures; /* recorded handle -> the replay's, 0: gone */
+    struct tsm_map surfaces;
+    struct tsm_map recorded; /* object type << 56 | id -> recorded handle */
     bool differs;            /* some handle is not the recorded one */
 };
 
@@ -267,7 +246,8 @@ struct cuda_functions {
     pthread_mutex_t lock; /* of the cursor */
     struct sbt_cursor *cursor;
     pthread_mutex_t written_lock; /* of the map */
-    struct sbt_map written;       /* page of host memory -> the record that it is from */
+    uint64_t taken_count;   /* of bytes that others than the functions wrote: as in cuda_replay */
+    struct tsm_map written; /* page of host memory -> the record that it is from */
 };
 
 /* Remember a record that such a function wrote. */
@@ -276,8 +256,8 @@ int cuda_functions_plan(struct cuda_functions *functions, const struct sbt_recor
 void cuda_functions_prepare(struct cuda_functions *functions);
 /* Bytes of record `seq`. Functions that ran at once, or beside a thread of the program, are all
  * said to have written what any of them did: in whatever order they run now, what was recorded last
- * stays, page by page. Any thread. */
-void cuda_functions_write(struct cuda_functions *functions, uint8_t *to, const uint8_t *bytes,
+ * stays, page by page. Returns whether other bytes were there. Any thread. */
+bool cuda_functions_write(struct cuda_functions *functions, uint8_t *to, const uint8_t *bytes,
                           uint64_t size, uint64_t seq);
 void cuda_functions_finish(struct cuda_functions *functions);
 
@@ -315,7 +295,8 @@ int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
 /* A captured copy, whatever its call, sent to the stream that is captured. */
 int cuda_program_send(struct cuda_args *args, CUstream stream);
 
-/* ---- graphs (api/cuda/replay/graph/graph.c, api/cuda/replay/graph/node.c, api/cuda/replay/graph/exec.c) ---- */
+/* ---- graphs (api/cuda/replay/graph/graph.c, api/cuda/replay/graph/node.c,
+ * api/cuda/replay/graph/exec.c) ---- */
 
 struct cuda_node_block {
     size_t size;
@@ -341,7 +322,7 @@ int cuda_graph_memory_make(struct cuda_replay *replay, uint64_t address, uint64_
                            uint64_t seq);
 bool cuda_graph_memory_is(const struct cuda_replay *replay, uint64_t address);
 
-/* What takes the place of a function of the program in a graph: user data of
+/* Creates the replacement of a program's function in a graph: user data of
  * cuda_node_function_run(). NULL: no memory. */
 void *cuda_node_function_make(struct cuda_replay *replay);
 void cuda_node_function_run(void *function);
@@ -349,7 +330,8 @@ void cuda_node_function_run(void *function);
 /* A stand-in for a node of the graph that `stream` is captured into. */
 int cuda_capture_empty(struct cuda_args *args, CUstream stream);
 
-/* What the program wrote when it saw that this command had run: written behind it. */
+/* Adds the program's writes that followed the completion of this command: they are written after
+ * it. */
 int cuda_functions_behind(struct cuda_args *args, CUstream stream);
 
 /* Values in memory: `count` operations of a BYTES field, with the addresses of this replay; to be
@@ -363,29 +345,30 @@ void cuda_value_before_submit(struct cuda_replay *replay, const struct sbt_recor
 void cuda_awaited_note(struct cuda_replay *replay, const struct sbt_record *record);
 void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
                               const CUstreamBatchMemOpParams *params, size_t count);
-/* A COMPLETE record is ahead; one of the commands that they name was submitted; tsm_backend's
+/* A COMPLETE record is ahead; one of the commands that they name was submitted; tsm_backend_sync's
  * reached. */
 int cuda_completed_plan(struct cuda_replay *replay, const struct sbt_record *record,
-                      const struct sbt_schema *schema);
+                        const struct sbt_schema *schema);
 int cuda_completed_mark(struct cuda_replay *replay, const struct sbt_record *record);
 /* States of a function in a graph, which has a place on the stream and no record; they stand where
  * others have their event. */
 #define CUDA_REACHED_SENT 2u
 #define CUDA_REACHED_DONE 3u
 /* NULL: nobody waits for it. */
-uint64_t *cuda_completed_by_function(struct cuda_replay *replay, uint32_t stream, uint64_t position);
+uint64_t *cuda_completed_by_function(struct cuda_replay *replay, uint32_t stream,
+                                     uint64_t position);
 int cuda_completed_await(struct cuda_replay *replay, const struct sbt_record *record,
-                       const struct sbt_schema *schema);
+                         const struct sbt_schema *schema);
 /* Tests whether the stream waits for a value that is not there yet. */
 bool cuda_awaited_on(struct cuda_replay *replay, CUstream raw);
-/* tsm_backend's unblock_waiters. */
+/* tsm_backend_waits' unblock. */
 int cuda_awaited_unblock(struct cuda_replay *replay);
 
-/* tsm_backend's may_stay. */
+/* tsm_backend_waits' may_stay. */
 bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record);
 /* Does an executable graph wait for a value? */
 bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t exec);
-/* tsm_backend's each_event, of the nodes of a graph that is launched. */
+/* tsm_backend_waits' each_event, of the nodes of a graph that is launched. */
 int cuda_exec_each_event(struct cuda_replay *replay, uint64_t id, tsm_event_user report,
                          void *user);
 /* Note what waits in it for a value, when it is launched on the stream. */
@@ -424,23 +407,24 @@ struct cuda_replay {
     struct cuda_memory memory;
     struct cuda_functions functions;
 
-    struct sbt_map objects; /* object type << 56 | id -> raw value, 0: gone */
+    struct tsm_map objects; /* object type << 56 | id -> raw value, 0: gone */
     struct cuda_textures textures;
     struct cuda_arrays arrays;
-    struct sbt_map execs;        /* id -> struct cuda_exec *, of those that concern the program */
-    struct sbt_map graph_memory; /* address -> size */
+    struct tsm_map execs;        /* id -> struct cuda_exec *, of those that concern the program */
+    struct tsm_map graph_memory; /* address -> size */
     struct cuda_node_function *node_functions;
     uint64_t node_function_serials;
     struct cuda_program_block *program_blocks;
     struct cuda_awaited awaited[CUDA_AWAITED_MAX]; /* streams_lock */
     size_t awaited_count;                          /* that were sent */
-    struct sbt_map
-        reached; /* commands that COMPLETE records name -> event behind them, 0: none yet */
+    struct tsm_map
+        reached;          /* commands that COMPLETE records name -> event after them, 0: none yet */
+    uint64_t taken_count; /* implements tsm_backend.uncompared */
     unsigned capture_count; /* streams that a record began to capture, and none ended */
 
     pthread_mutex_t streams_lock;
     struct cuda_stream_state **streams; /* by number */
-    uint32_t stream_capacity;
+    size_t stream_capacity;
 
     struct cuda_thread *threads; /* recorded threads */
     struct cuda_own_stream *own_streams;

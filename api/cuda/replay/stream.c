@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is kept of one stream before it is waited for, or dropped unasked. */
+#include "base/array.h"
+
+/* Limits on the bytes kept of one stream before it is waited for, or dropped without being
+ * checked. */
 #define SENT_MAX     (512ull << 20)
 #define RECEIVED_MAX (512ull << 20)
 
@@ -22,27 +25,13 @@ struct cuda_bytes {
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-static bool grow(struct cuda_replay *replay, uint32_t number)
-{
-    uint32_t more = replay->stream_capacity ? replay->stream_capacity : 64;
-
-    while (more <= number)
-        more *= 2;
-    struct cuda_stream_state **grown = realloc(replay->streams, more * sizeof(*grown));
-    if (!grown)
-        return false;
-    memset(grown + replay->stream_capacity, 0, (more - replay->stream_capacity) * sizeof(*grown));
-    replay->streams = grown;
-    replay->stream_capacity = more;
-    return true;
-}
-
 struct cuda_stream_state *cuda_stream_find(struct cuda_replay *replay, uint32_t number)
 {
     struct cuda_stream_state *stream = NULL;
 
     pthread_mutex_lock(&replay->streams_lock);
-    if (number < replay->stream_capacity || (number < 0x10000000u && grow(replay, number))) {
+    if (number < 0x10000000u &&
+        TSM_ARRAY_EXTEND(replay->streams, replay->stream_capacity, (size_t)number + 1)) {
         stream = replay->streams[number];
         if (!stream && (stream = replay->streams[number] = calloc(1, sizeof(*stream)))) {
             stream->number = number;

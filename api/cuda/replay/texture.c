@@ -14,7 +14,7 @@
 
 /* ---- recorded handle -> handle ------------------------------------------------------------ */
 
-static struct sbt_map *handles_of(struct cuda_replay *replay, enum cuda_object object)
+static struct tsm_map *handles_of(struct cuda_replay *replay, enum cuda_object object)
 {
     return object == CUDA_OBJECT_TEXTURE ? &replay->textures.textures : &replay->textures.surfaces;
 }
@@ -22,9 +22,9 @@ static struct sbt_map *handles_of(struct cuda_replay *replay, enum cuda_object o
 static int object_made(struct cuda_args *args, enum cuda_object object, uint64_t recorded,
                        uint64_t actual)
 {
-    struct sbt_map *handles = handles_of(args->replay, object);
+    struct tsm_map *handles = handles_of(args->replay, object);
     bool added;
-    uint64_t *value = recorded ? sbt_map_insert(handles, recorded, &added) : NULL;
+    uint64_t *value = recorded ? tsm_map_insert(handles, recorded, &added) : NULL;
 
     if (!recorded)
         return tsm_fail(TSM_E_FORMAT, "has no handle");
@@ -37,9 +37,9 @@ static int object_made(struct cuda_args *args, enum cuda_object object, uint64_t
 }
 
 /* 0: no live object has this recorded handle. */
-static uint64_t find(const struct sbt_map *handles, uint64_t recorded)
+static uint64_t find(const struct tsm_map *handles, uint64_t recorded)
 {
-    const uint64_t *value = recorded ? sbt_map_find(handles, recorded) : NULL;
+    const uint64_t *value = recorded ? tsm_map_find(handles, recorded) : NULL;
 
     return value ? *value : 0;
 }
@@ -83,9 +83,9 @@ int cuda_textures_translate(struct cuda_replay *replay, CUfunction function, uin
 
 void cuda_textures_finish(struct cuda_replay *replay)
 {
-    sbt_map_finish(&replay->textures.textures);
-    sbt_map_finish(&replay->textures.surfaces);
-    sbt_map_finish(&replay->textures.recorded);
+    tsm_map_finish(&replay->textures.textures);
+    tsm_map_finish(&replay->textures.surfaces);
+    tsm_map_finish(&replay->textures.recorded);
 }
 
 /* The handle as an object's value; its recorded number is kept for when it goes. */
@@ -95,7 +95,7 @@ static int keep_object(struct cuda_args *args, uint32_t slot, enum cuda_object o
     bool added;
     uint64_t id = cuda_arg(args, slot);
     uint64_t *value =
-        sbt_map_insert(&args->replay->textures.recorded, (uint64_t)object << 56 | id, &added);
+        tsm_map_insert(&args->replay->textures.recorded, (uint64_t)object << 56 | id, &added);
 
     if (!value)
         return tsm_fail(TSM_E_MEMORY, "no memory for objects");
@@ -108,8 +108,8 @@ static void drop_object(struct cuda_args *args, uint32_t slot, enum cuda_object 
 {
     uint64_t id = cuda_arg(args, slot);
     const uint64_t *recorded =
-        sbt_map_find(&args->replay->textures.recorded, (uint64_t)object << 56 | id);
-    uint64_t *handle = recorded ? sbt_map_find(handles_of(args->replay, object), *recorded) : NULL;
+        tsm_map_find(&args->replay->textures.recorded, (uint64_t)object << 56 | id);
+    uint64_t *handle = recorded ? tsm_map_find(handles_of(args->replay, object), *recorded) : NULL;
 
     if (handle)
         *handle = 0;

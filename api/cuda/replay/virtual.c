@@ -27,7 +27,7 @@ static CUmemGenericAllocationHandle find_physical(struct cuda_args *args, uint32
 
 bool cuda_physical_any(const struct cuda_replay *replay)
 {
-    const struct sbt_map *objects = &replay->objects;
+    const struct tsm_map *objects = &replay->objects;
 
     for (size_t i = 0; i < objects->capacity; i++)
         if (objects->slots[i].used && objects->slots[i].key >> 56 == PHYSICAL &&
@@ -130,13 +130,14 @@ int replay_cuMemMap(struct cuda_replay *replay, const struct sbt_record *record)
     uint64_t address = cuda_arg(&args, SLOT_cuMemMap_ptr),
              size = cuda_arg(&args, SLOT_cuMemMap_size);
     CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMemMap_handle);
-    const struct cuda_range *range = cuda_ranges_find(&replay->memory.device, address, size);
+    const struct tsm_address_range *range =
+        tsm_address_space_find(&replay->memory.device, address, size);
     if (!args.error && handle == IMPORTED)
         handle = make_imported(&args, SLOT_cuMemMap_handle,
                                size + cuda_arg(&args, SLOT_cuMemMap_offset));
     if (args.error)
         return args.error;
-    if (!range || !range->is_placed)
+    if (!range || !range->is_reserved)
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "record %llu: the addresses from 0x%llx on, where the program mapped "
                         "memory, cannot be had here",
@@ -146,7 +147,7 @@ int replay_cuMemMap(struct cuda_replay *replay, const struct sbt_record *record)
                                                handle, cuda_arg(&args, SLOT_cuMemMap_flags)));
 }
 
-/* What still runs may use it: the program's driver would have waited as well. */
+/* Running commands may use the memory: the program's driver would have waited as well. */
 int replay_cuMemUnmap(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;

@@ -61,7 +61,7 @@ static uint32_t home(CUdeviceptr start)
     return (uint32_t)((start * 0x9e3779b97f4a7c15u) >> 32) % PLACE_COUNT;
 }
 
-/* Where it is, or the free place where it would go. */
+/* Returns the place of `start`, or the free place where it would go. */
 static uint32_t place_of(const struct table *t, CUdeviceptr start)
 {
     uint32_t at = home(start);
@@ -71,7 +71,7 @@ static uint32_t place_of(const struct table *t, CUdeviceptr start)
     return at;
 }
 
-/* Those behind it move up, so that no search ends too early. */
+/* Frees a place. Later entries move up, so that no search ends too early. */
 static void free_place(struct table *t, uint32_t at)
 {
     uint32_t next = at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a checkpoint saves of a CUDA program: allocations, variables of modules and libraries,
- * arrays. Its threads are held back while quiet() and save() run, so objects neither come nor go.
+ * Saves the checkpoint of a CUDA program: allocations, variables of modules and libraries, arrays.
+ * Its threads are held back while quiet() and save() run, so objects neither come nor go.
  *
  * A stream that is being captured must not even be asked whether it is idle: that would end the
  * capture. cuStreamIsCapturing() may always be asked, and comes first.
@@ -127,7 +127,7 @@ static bool stream_idle(void *user, const struct tsm_handle *handle)
     return result == CUDA_SUCCESS;
 }
 
-/* Work in streams that are destroyed: an event behind all of it says when it is over. It may wait
+/* Work in streams that are destroyed: an event after all of it says when it is over. It may wait
  * for what the program does next, so that nothing may wait for it without a limit. */
 #define LEFT_BEHIND_MAX 64u
 
@@ -223,7 +223,7 @@ static bool default_idle(uint64_t until_ns)
         result = CUDA_SUCCESS;
     }
     real.cuEventDestroy_v2(event);
-    /* What is left are streams that were destroyed with work in them. */
+    /* The rest are streams that were destroyed with work in them. */
     return result == CUDA_SUCCESS && left_behind_is_over(until_ns) &&
            real.cuCtxSynchronize() == CUDA_SUCCESS;
 }

@@ -29,7 +29,7 @@ static bool wanted(void)
     return tsm_session_settings()->checksum != TSM_CHECKSUM_OFF;
 }
 
-/* False: the memory is gone, or of another context. */
+/* Hashes memory. Returns false if the memory is freed, or of another context. */
 static bool hash_memory(CUdeviceptr start, uint64_t size, void *buffer, struct sbt_key *key)
 {
     struct tsm_hasher_storage storage;

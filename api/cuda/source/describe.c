@@ -79,6 +79,7 @@ void cuda_describe(void)
 
     if (atomic_exchange(&described, true))
         return;
+    cuda_gpu_time_wanted = tsm_session_settings()->gpu_time;
     tsm_inside_enter();
     if (real.cuDriverGetVersion(&version) == CUDA_SUCCESS) {
         tsm_format(text, sizeof(text), "%d", version);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What generated wrappers (cuda_wrappers.c) and hooks say often: an object as its stable id, an
- * event's place, a stream's number. Runs inside the traced program: the rules of capture/capture.h
- * hold.
+ * Encodes common arguments for the generated wrappers (cuda_wrappers.c) and hooks: an object as its
+ * stable id, an event's place, a stream's number. Runs inside the traced program: the rules of
+ * capture/capture.h hold.
  */
 #ifndef API_CUDA_SOURCE_ENCODE_H
 #define API_CUDA_SOURCE_ENCODE_H
 
 #include "api/cuda/cuda_calls.h"
+#include "api/cuda/source/gpu_time.h"
 #include "api/cuda/source/source.h"
 
 #include <string.h>

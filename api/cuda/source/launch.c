@@ -177,7 +177,7 @@ static const uint8_t *read_extra(struct tsm_call *call, void **extra, size_t *si
     return NULL;
 }
 
-/* Of the arguments those that may be, or hold, addresses. */
+/* Reads the arguments that may be, or hold, addresses. */
 static const uint8_t *read_params(struct tsm_call *call, const struct cuda_layout *layout,
                                   void **params)
 {

@@ -30,7 +30,7 @@ struct cuda_layout *cuda_layout_make(uint32_t count)
 
 void cuda_layout_set(struct cuda_layout *layout, uint32_t index, uint16_t offset, uint16_t size)
 {
-    layout->params[index] = (struct cuda_param){offset, size};
+    layout->params[index] = (struct cuda_param){offset, size, CUDA_PARAM_BITS};
     if ((uint32_t)offset + size > layout->size)
         layout->size = (uint32_t)offset + size;
 }

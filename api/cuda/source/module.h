@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the CUDA source knows of modules, libraries and functions: the `user` of their handles.
+ * State of modules, libraries and functions in the CUDA source: the `user` of their handles.
  */
 #ifndef API_CUDA_SOURCE_MODULE_H
 #define API_CUDA_SOURCE_MODULE_H
@@ -8,7 +8,7 @@
 #include "api/cuda/image.h"
 #include "api/cuda/source/source.h"
 
-/* Where a function's arguments lie in its argument block. */
+/* Layout of a function's argument block. */
 struct cuda_layout {
     uint32_t count;
     uint32_t size; /* bytes, without tail padding */
@@ -24,7 +24,7 @@ struct cuda_function {
 struct cuda_layout *cuda_layout_make(uint32_t count);
 void cuda_layout_set(struct cuda_layout *layout, uint32_t index, uint16_t offset, uint16_t size);
 
-/* What is known of a function; made when nothing is. NULL: no memory. */
+/* Returns the state of a function, created when absent. NULL: no memory. */
 struct cuda_function *cuda_function_of(struct tsm_handle *handle);
 
 #endif

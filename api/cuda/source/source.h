@@ -82,7 +82,12 @@ void cuda_context_leave(void);
 
 /* ---- streams (stream.c) ---- */
 
-/* What tsm_source says of is_complete(). Knows of streams of the thread's current context. */
+/* Returns the context that a stream belongs to; for a default stream the thread's current one. NULL:
+ * none. */
+struct cuda_context *cuda_stream_context(CUstream stream);
+
+/* Implements is_complete() of struct tsm_source. Knows only streams of the thread's current
+ * context. */
 bool cuda_stream_is_complete(const struct tsm_stream *stream);
 
 /* The stream is about to be destroyed: nobody asks how far it is from now on. Returns its id. */
@@ -132,7 +137,7 @@ void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
 bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size,
                                          const struct cuda_context *context));
 
-/* A context is gone, and what was made in it. */
+/* A context is destroyed, and what was made in it. */
 void cuda_allocations_destroyed(const struct cuda_context *context);
 void cuda_arrays_destroyed(const struct cuda_context *context);
 

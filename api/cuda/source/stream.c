@@ -13,8 +13,8 @@
 #include "api/cuda/source/encode.h"
 #include "capture/lock.h"
 
-/* What is known of a context: the `user` of its handle. The memory is never freed, so that others
- * can ask whether it is gone. */
+/* State of a context: the `user` of its handle. The memory is never freed, so that others can ask
+ * whether it is gone. */
 struct cuda_context {
     struct cuda_context *next; /* of all in this process */
     CUcontext raw;
@@ -46,7 +46,8 @@ struct thread_stream {
     struct tsm_stream *stream;
 };
 
-/* Of the process that `process` counts: after a fork the parent's are no longer ours. */
+/* Streams of this thread, in the process that `process` counts: after a fork the parent's are no
+ * longer ours. */
 static _Thread_local struct {
     struct thread_stream *first;
     uint32_t process;
@@ -224,7 +225,7 @@ void cuda_context_leave(void)
     real.cuCtxPopCurrent_v2(&context);
 }
 
-/* What was made in it is gone: no call of ours may name it again. */
+/* Marks everything created in the context as destroyed: no call of ours may name it again. */
 static void gone(struct cuda_context *context)
 {
     struct tsm_handle *handle =
@@ -242,6 +243,8 @@ static void gone(struct cuda_context *context)
             tsm_handle_left(SBT_API_CUDA, CUDA_OBJECT_STREAM, entry->raw, entry->id, true);
         destroy_stream(context, entry);
     }
+    for (struct context_stream *entry = context->destroyed; entry; entry = entry->next)
+        tsm_stream_ended(entry->stream);
     forget_destroyed(context);
     tsm_lock_give(&context->lock);
     if (handle) /* a primary context may be used again, with nothing in it */
@@ -382,6 +385,17 @@ static struct tsm_stream *named_stream(CUstream raw)
     return stream ? stream : make_stream(handle, true);
 }
 
+struct cuda_context *cuda_stream_context(CUstream stream)
+{
+    const struct tsm_handle *handle = NULL;
+    const struct context_stream *entry;
+
+    if (stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD)
+        handle = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_STREAM, CUDA_SLOT(stream));
+    entry = handle ? handle->user : NULL;
+    return entry ? entry->context : cuda_context_current();
+}
+
 struct tsm_stream *cuda_stream(CUstream stream)
 {
     if (!stream || stream == CU_STREAM_LEGACY)
@@ -453,8 +467,8 @@ bool cuda_stream_is_complete(const struct tsm_stream *stream)
 /* ---- commands that wait -------------------------------------------------------------------------
  */
 
-/* False: the stream is captured, or (the legacy one) must not be touched while another is. Then a call that
- * waits fails at once. */
+/* Tests whether a wait is allowed. Returns false if the stream is captured, or is the legacy one
+ * and another stream is captured: a call that waits would fail at once. */
 static bool may_wait_for(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What texture and surface objects are made of. A resource is a union: only the members of its own
- * type are read, and the fields of the others are 0.
+ * Describes texture and surface objects. A resource is a union: only the members of its own type
+ * are read, and the fields of the others are 0.
  */
 #include "api/cuda/source/source.h"
 

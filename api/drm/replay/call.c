@@ -42,7 +42,8 @@ int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
 
     if (record->flags & SBT_RECORD_FAILED)
         return 0;
-    /* What the program read by it is not in the trace: a result that nothing is compared with. */
+    /* The trace lacks the bytes that the program read by this: a result that nothing is compared
+     * with. */
     if (row && !strcmp(drm_text + row->name, "DRM_IOCTL_I915_GEM_PREAD"))
         r->unknown_count++;
     if (schema->kind == SBT_KIND_QUERY)
@@ -137,7 +138,7 @@ static bool put_fence(struct issue *i, uint64_t *value)
     return true;
 }
 
-/* Where the program's memory is here. */
+/* Translates an address of the program's memory. */
 static bool put_address(void *user, const struct drm_member *m, uint64_t size, uint64_t *value)
 {
     struct issue *i = user;
@@ -167,7 +168,7 @@ static uint64_t load(const uint8_t *bytes, struct drm_place place)
     return drm_load(bytes + place.offset, place.size);
 }
 
-/* What the call has mapped; which object the memory is that it was given. */
+/* Notes the memory that the call has mapped, and the object that given memory belongs to. */
 static int learn_memory(const struct issue *i)
 {
     const struct drm_ioctl *row = i->row;

@@ -64,7 +64,7 @@ static int next(struct drm_decoder *d, struct sbt_step *step)
     return got < 0 ? drm_decode_malformed() : got;
 }
 
-/* What `step` has opened is over. */
+/* Skips to the end of what `step` has opened. */
 static int skip(struct drm_decoder *d, const struct sbt_step *opened)
 {
     struct sbt_step step;

@@ -16,8 +16,8 @@
 
 struct drm_decoder {
     struct sbt_reader *reader;
-    /* What stands for a number of an object or a descriptor here; NULL: as recorded. False: it is
-     * not known, tsm_fail() has said so. */
+    /* Translates the number of an object or a descriptor; NULL: numbers stay as recorded. Returns
+     * false if the number is not known, after tsm_fail(). */
     bool (*translate)(void *user, const struct drm_member *m, uint64_t *value);
     /* An address of the program's; NULL: as recorded. `size`: of the memory there that the device is
      * going to use, 0 where that is not known. False: as above. */

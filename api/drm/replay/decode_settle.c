@@ -22,7 +22,7 @@ struct place {
 
 static int settle_struct(struct drm_decoder *d, const struct place *place);
 
-/* What a pointer `m` leads to; NULL: nothing of ours. */
+/* Returns the block that pointer `m` leads to; NULL: none of ours. */
 static struct drm_block *find_block(const struct drm_decoder *d, const struct place *place,
                                     const struct drm_member *m, uint64_t there)
 {
@@ -208,7 +208,8 @@ static int settle_member(struct drm_decoder *d, const struct place *place,
                                     : settle_list(d, place, m, count);
 }
 
-/* Of a union without a selector nobody can say which it is: all of them must be right. */
+/* Settles the members of a struct. A union without a selector does not say which member is meant:
+ * all of them must be right. */
 static int settle_struct(struct drm_decoder *d, const struct place *place)
 {
     const struct drm_struct *t = place->type;

@@ -7,6 +7,7 @@
 
 #include "api/drm/describe.h"
 #include "api/drm/version.h"
+#include "base/array.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static void copy_string(const struct drm_replay *r, uint64_t id, char *out, size
     tsm_format(out, size, "%s", text ? text : "");
 }
 
-/* What gives memory only: /dev/udmabuf, or a file right in the folder of heaps. */
+/* Tests for a file that only gives memory: /dev/udmabuf, or a file right in the folder of heaps. */
 static bool is_memory(const char *path, uint8_t node)
 {
     const char *heaps = "/dev/dma_heap/";
@@ -61,13 +62,12 @@ static bool is_memory(const char *path, uint8_t node)
 
 int drm_file_plan(struct drm_replay *r, const struct sbt_record *record)
 {
-    struct drm_replay_file *f = realloc(r->files, (r->file_count + 1) * sizeof(*f));
+    struct drm_replay_file *f;
     char path[256];
 
-    if (!f)
+    if (!TSM_ARRAY_RESIZE(r->files, r->file_count + 1))
         return tsm_fail(TSM_E_MEMORY, "no memory for files");
-    r->files = f;
-    f += r->file_count;
+    f = &r->files[r->file_count];
     *f = (struct drm_replay_file){.id = (uint32_t)slot(record, FILE_ID),
                                   .node = (uint8_t)slot(record, FILE_NODE),
                                   .device =

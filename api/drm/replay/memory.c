@@ -8,7 +8,6 @@
 #include "api/drm/replay/replay.h"
 
 #include "api/drm/describe.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
@@ -18,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "replay/region.h"
 
 /* Slots of a mapping's record. */
@@ -150,14 +150,11 @@ static struct drm_shadow *make_shadow(struct drm_replay *r, const struct drm_map
  * and what is there is taken for it, where it is readable. What cannot be kept is given back. */
 static int keep(struct drm_replay *r, struct drm_mapping *m, uint32_t thread, bool readable)
 {
-    struct drm_mapping *more = realloc(r->maps, (r->map_count + 1) * sizeof(*more));
-    bool is_new;
+    bool has_room = TSM_ARRAY_RESIZE(r->maps, r->map_count + 1), is_new;
 
-    if (more)
-        r->maps = more;
-    m->shadow = more && !m->is_user ? find_shadow(r, m) : NULL;
+    m->shadow = has_room && !m->is_user ? find_shadow(r, m) : NULL;
     is_new = !m->shadow;
-    if (more && is_new)
+    if (has_room && is_new)
         m->shadow = make_shadow(r, m);
     if (!m->shadow) {
         forget(r, m);
@@ -174,9 +171,9 @@ static int keep(struct drm_replay *r, struct drm_mapping *m, uint32_t thread, bo
     return 0;
 }
 
-/* What the device holds where the recording had something else may have been left there by a
- * command, or by nobody. What was not zero is written, so that commands read what they read; what
- * was zero stays, for this device may only have been faster. */
+/* Adopts the device's content where the recording had something else, because a command may have
+ * left it, or nobody. Recorded bytes that were not zero are written, so that commands read what
+ * they read then; zeros are not written, because this device may only have been faster. */
 static void adopt(struct drm_replay *r, const struct drm_mapping *m)
 {
     struct drm_shadow *s = m->shadow;
@@ -290,8 +287,7 @@ int drm_memory_map(struct drm_replay *r, const struct sbt_record *record)
         error = drm_number_find(r, m.file, DRM_NUMBER_OFFSET, offset, "offset", &offset);
     if (error)
         return error;
-    /* What the program may do there can change; the replay writes there what the device is to read.
-     */
+    /* The program's access can change; the replay writes there what the device is to read. */
     memory = mmap(NULL, m.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
     if (memory == MAP_FAILED) {
         int prot = (int)s[SLOT_PROT] & (PROT_READ | PROT_WRITE);

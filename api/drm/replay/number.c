@@ -17,7 +17,7 @@ bool drm_number_known(struct drm_replay *r, uint32_t file, uint32_t kind, uint64
     const uint64_t *actual;
 
     pthread_mutex_lock(&r->lock);
-    actual = sbt_map_find(&r->numbers, key_of(file, kind, recorded));
+    actual = tsm_map_find(&r->numbers, key_of(file, kind, recorded));
     if (actual)
         *out = *actual;
     pthread_mutex_unlock(&r->lock);
@@ -40,7 +40,7 @@ int drm_number_set(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t 
     bool added;
 
     pthread_mutex_lock(&r->lock);
-    value = sbt_map_insert(&r->numbers, key_of(file, kind, recorded), &added);
+    value = tsm_map_insert(&r->numbers, key_of(file, kind, recorded), &added);
     if (value)
         *value = actual;
     pthread_mutex_unlock(&r->lock);
@@ -50,7 +50,7 @@ int drm_number_set(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t 
 void drm_number_forget(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded)
 {
     pthread_mutex_lock(&r->lock);
-    sbt_map_remove(&r->numbers, key_of(file, kind, recorded));
+    tsm_map_remove(&r->numbers, key_of(file, kind, recorded));
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -62,7 +62,7 @@ int drm_fd(struct drm_replay *r, int recorded)
     int fd;
 
     pthread_mutex_lock(&r->lock);
-    found = sbt_map_find(&r->fds, (uint32_t)recorded);
+    found = tsm_map_find(&r->fds, (uint32_t)recorded);
     fd = found ? (int)*found : -1;
     pthread_mutex_unlock(&r->lock);
     return fd;
@@ -71,13 +71,13 @@ int drm_fd(struct drm_replay *r, int recorded)
 /* The lock is held. */
 static bool close_created(struct drm_replay *r, int recorded)
 {
-    const uint64_t *found = sbt_map_find(&r->fds, (uint32_t)recorded);
+    const uint64_t *found = tsm_map_find(&r->fds, (uint32_t)recorded);
     int fd = found ? (int)*found : -1;
 
     if (fd < 0)
         return false;
-    sbt_map_remove(&r->fds, (uint32_t)recorded);
-    sbt_map_remove(&r->created, (uint32_t)fd);
+    tsm_map_remove(&r->fds, (uint32_t)recorded);
+    tsm_map_remove(&r->created, (uint32_t)fd);
     close(fd);
     return true;
 }
@@ -90,17 +90,17 @@ int drm_fd_created(struct drm_replay *r, int recorded, int actual)
     if (recorded < 0 || actual < 0)
         return 0;
     pthread_mutex_lock(&r->lock);
-    if (sbt_map_find(&r->created, (uint32_t)actual)) {
+    if (tsm_map_find(&r->created, (uint32_t)actual)) {
         pthread_mutex_unlock(&r->lock);
         return 0;
     }
     close_created(r, recorded);
-    owner = sbt_map_insert(&r->created, (uint32_t)actual, &added);
-    value = owner ? sbt_map_insert(&r->fds, (uint32_t)recorded, &added) : NULL;
+    owner = tsm_map_insert(&r->created, (uint32_t)actual, &added);
+    value = owner ? tsm_map_insert(&r->fds, (uint32_t)recorded, &added) : NULL;
     if (value)
         *value = (uint32_t)actual;
     else
-        sbt_map_remove(&r->created, (uint32_t)actual);
+        tsm_map_remove(&r->created, (uint32_t)actual);
     pthread_mutex_unlock(&r->lock);
     return value ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for numbers of descriptors");
 }
@@ -120,6 +120,6 @@ void drm_fds_finish(struct drm_replay *r)
     for (size_t i = 0; i < r->created.capacity; i++)
         if (r->created.slots[i].used)
             close((int)r->created.slots[i].key);
-    sbt_map_finish(&r->created);
-    sbt_map_finish(&r->fds);
+    tsm_map_finish(&r->created);
+    tsm_map_finish(&r->fds);
 }

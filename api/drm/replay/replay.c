@@ -5,6 +5,7 @@
 #include "api/drm/replay/replay.h"
 
 #include "api/drm/describe.h"
+#include "base/array.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static void backend_close(struct tsm_backend_state *state)
     drm_memory_finish(r);
     drm_files_finish(r);
     drm_fds_finish(r);
-    sbt_map_finish(&r->numbers);
+    tsm_map_finish(&r->numbers);
     pthread_mutex_destroy(&r->lock);
     pthread_mutex_destroy(&r->memory_lock);
     free(state);
@@ -130,8 +131,8 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
                                                                       : error;
 }
 
-/* What the recorder found after waits took the place of what a device that writes nothing left out;
- * and what new mappings held, of other bytes that were there. */
+/* Counts recorded results that were not compared: bytes found after waits, which a device that
+ * writes nothing would leave out, and bytes of new mappings that held something else. */
 static uint64_t backend_uncompared(struct tsm_backend_state *state)
 {
     struct drm_replay *r = &state->replay;
@@ -140,7 +141,7 @@ static uint64_t backend_uncompared(struct tsm_backend_state *state)
     return r->unknown_count + (r->device_wrote ? 0 : r->substitute_count);
 }
 
-/* What is mapped is what can be looked at. */
+/* Only mapped memory can be checked. */
 static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
 {
     return drm_wait_all(&state->replay);
@@ -165,11 +166,11 @@ static int backend_regions(struct tsm_backend_state *state, const struct tsm_reg
                            size_t *count)
 {
     struct drm_replay *r = &state->replay;
-    struct tsm_region *list = realloc(r->regions, (r->map_count + 1) * sizeof(*list));
+    struct tsm_region *list;
 
-    if (!list)
+    if (!TSM_ARRAY_RESIZE(r->regions, r->map_count))
         return tsm_fail(TSM_E_MEMORY, "no memory for regions");
-    r->regions = list;
+    list = r->regions;
     for (size_t i = 0; i < r->map_count; i++)
         list[i] = (struct tsm_region){.address = r->maps[i].address,
                                       .actual = (uintptr_t)r->maps[i].memory,
@@ -222,6 +223,17 @@ static void backend_describe(struct tsm_backend_state *state, char *out, size_t 
                    (unsigned long long)r->display_count);
 }
 
+static const struct tsm_backend_sync sync_table = {
+    .sync = backend_sync,
+    .owns = backend_owns_sync,
+};
+
+static const struct tsm_backend_compare compare_table = {
+    .ignore_timestamps = backend_ignore_timestamps,
+    .uncompared = backend_uncompared,
+    .describe_address = backend_describe_address,
+};
+
 extern const struct tsm_backend drm_backend; /* replay/backends.c */
 
 const struct tsm_backend drm_backend = {
@@ -233,13 +245,10 @@ const struct tsm_backend drm_backend = {
     .host = backend_host,
     .submit = backend_submit,
     .wait = backend_wait,
-    .owns_sync = backend_owns_sync,
-    .sync = backend_sync,
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
-    .ignore_timestamps = backend_ignore_timestamps,
-    .describe_address = backend_describe_address,
-    .uncompared = backend_uncompared,
     .describe = backend_describe,
+    .sync = &sync_table,
+    .compare = &compare_table,
 };

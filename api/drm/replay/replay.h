@@ -9,12 +9,12 @@
 #define API_DRM_REPLAY_REPLAY_H
 
 #include "api/drm/tables.h"
-#include "format/map.h"
+#include "base/map.h"
 #include "replay/backend.h"
 
 #include <pthread.h>
 
-/* What is translated: kinds of numbers. Objects: the place of their name in drm_objects. */
+/* Kinds of numbers that are translated. Objects: the place of their name in drm_objects. */
 enum drm_number {
     DRM_NUMBER_RESULTS = 59,  /* is this object one that results of queries go to? */
     DRM_NUMBER_OFFSET = 61,   /* of a file */
@@ -35,8 +35,8 @@ struct drm_mapping {
     struct drm_shadow *shadow;
 };
 
-/* What the recording knows of an object's content so far, shared by its mappings: where memory is
- * different, this device has changed it since. */
+/* Recorded content of an object so far, shared by its mappings: where memory is different, this
+ * device has changed it since. */
 struct drm_shadow {
     struct drm_shadow *next;
     uint32_t file, object; /* as recorded; file 0: the object is closed */
@@ -52,9 +52,9 @@ struct drm_replay {
     const struct tsm_replay_options *options;
     pthread_mutex_t memory_lock; /* what submits note of memory */
     pthread_mutex_t lock;        /* numbers; submits of several streams come at once */
-    struct sbt_map numbers;
-    struct sbt_map fds;     /* recorded descriptor -> descriptor that the replay created */
-    struct sbt_map created; /* the latter; nothing else is ever closed */
+    struct tsm_map numbers;
+    struct tsm_map fds;     /* recorded descriptor -> descriptor that the replay created */
+    struct tsm_map created; /* the latter; nothing else is ever closed */
     struct drm_replay_file {
         uint32_t id, family;
         uint8_t node;
@@ -74,8 +74,8 @@ struct drm_replay {
     bool knows_mapped;    /* the trace says what each new mapping held */
     struct tsm_region *regions;
     uint64_t display_count; /* ioctls of the screen in the trace */
-    /* What the recorder found in mappings after a wait may have been the program's or the device's.
-     */
+    /* Bytes that the recorder found in mappings after a wait may have been the program's or the
+     * device's. */
     bool has_submitted;
     uint64_t unknown_count;    /* bytes that were there at a mapping's start, and are not here */
     bool device_wrote;         /* something, anywhere */
@@ -84,7 +84,7 @@ struct drm_replay {
 
 /* ---- numbers (number.c) --------------------------------------------------------- */
 
-/* False: it is not known. */
+/* Translates a number. Returns false if it is not known. */
 bool drm_number_known(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
                       uint64_t *out);
 /* 0, or TSM_E_NOT_FOUND with a message. `what`: its name, for that. */

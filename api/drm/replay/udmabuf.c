@@ -17,7 +17,7 @@
 
 #define MEMFD_SIZE_MAX (1ull << 36)
 
-/* Of struct udmabuf_create, and of an item of a list. */
+/* Part of a udmabuf: struct udmabuf_create, or an item of a list. */
 struct part {
     uint32_t memfd, flags;
     uint64_t offset, size;

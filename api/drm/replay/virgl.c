@@ -9,13 +9,13 @@
 
 #include <string.h>
 
-/* Words of a command that are resources: one at `first`, `second` (from 1 behind the head, 0:
+/* Words of a command that are resources: one at `first`, `second` (from 1 after the head, 0:
  * none); `every` words from `first` on there is another one. */
 struct places {
     uint8_t first, second, every;
 };
 
-/* Of CREATE_OBJECT, by kind of object. */
+/* Places in CREATE_OBJECT, by kind of object. */
 static const struct places objects[] = {
     [6] = {2, 0, 0},  /* sampler view */
     [8] = {2, 0, 0},  /* surface */

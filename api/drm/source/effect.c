@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an ioctl changes of what the source knows: files that it gives, objects that it frees,
- * offsets to map at, memory that program and device share from now on, and what cannot be followed.
+ * Follows the effects of an ioctl on the source's state: files that it gives, objects that it
+ * frees, offsets to map at, memory that program and device share from now on, and what cannot be
+ * followed.
  */
 #include "api/drm/source/run.h"
 
@@ -25,7 +26,8 @@ static enum drm_node node_named(const char *object)
     return strcmp(object, "sync_file") == 0 ? DRM_NODE_SYNC_FILE : DRM_NODE_NONE;
 }
 
-/* What the descriptor of a syncobj is, the call says: a sync file, with the first flag. */
+/* Returns the kind of the descriptor that a call on a syncobj gives: a sync file with the first
+ * flag. */
 static enum drm_node node_given(const struct drm_run *r, const char *object)
 {
     const uint32_t *syncobj = r->argument; /* struct drm_syncobj_handle: handle, flags, fd */
@@ -35,8 +37,8 @@ static enum drm_node node_given(const struct drm_run *r, const char *object)
     return node_named(object);
 }
 
-/* Tests whether the number is a descriptor that the call has given. The first three stand there as well where
- * there is none, unless the call has changed them. */
+/* Tests whether the number is a descriptor that the call has given. The first three stand there as
+ * well where there is none, unless the call has changed them. */
 static bool is_given(const struct drm_run *r, const struct drm_member *m, int fd)
 {
     int before = fd;
@@ -87,7 +89,9 @@ void drm_run_shared(struct drm_encoder *e, uint64_t address, uint64_t size)
 {
     struct drm_run *r = e->user;
 
-    if (r->shared_count < DRM_SHARED_MAX)
+    if (!r->shared && !r->shared_count)
+        r->shared = tsm_call_scratch(r->call, DRM_SHARED_MAX * sizeof(*r->shared));
+    if (r->shared && r->shared_count < DRM_SHARED_MAX)
         r->shared[r->shared_count] = (struct drm_shared){address, size};
     r->shared_count++;
 }
@@ -97,9 +101,9 @@ static void note_memory(const struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
 
-    for (uint32_t i = 0; i < r->shared_count && i < DRM_SHARED_MAX; i++)
+    for (uint32_t i = 0; r->shared && i < r->shared_count && i < DRM_SHARED_MAX; i++)
         drm_shared(r->file, made_object(r), r->shared[i], true);
-    if (r->shared_count > DRM_SHARED_MAX)
+    if (r->shared_count > (r->shared ? DRM_SHARED_MAX : 0))
         tsm_session_unmodelled("more than 16 ranges of memory in one ioctl", true);
     if (row->maps_size.size)
         drm_shared(r->file, (uint32_t)load_place(r->argument, r->size, row->maps_handle),
@@ -122,13 +126,14 @@ static void note_import(const struct drm_run *r)
     drm_view_imported(drm_file_known(prime->fd).id, r->file.id, prime->handle);
 }
 
-/* Of a submit: the sync file that has come out of it. */
+/* Notes the sync file that a submit returns. */
 static void note_fence(const struct drm_run *r)
 {
     const struct drm_struct *type = &drm_structs[r->row->into - 1];
 
     if (r->size >= type->size && drm_fences_of(r->row, r->argument) & DRM_FENCE_OUT)
-        drm_file_created((int)(drm_member_get(r->argument, type, "rsvd2") >> 32), DRM_NODE_SYNC_FILE);
+        drm_file_created((int)(drm_member_get(r->argument, type, "rsvd2") >> 32),
+                         DRM_NODE_SYNC_FILE);
 }
 
 void drm_run_effects(const struct drm_run *r)

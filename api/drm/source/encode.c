@@ -150,7 +150,7 @@ static const uint8_t *fetch(struct drm_encoder *e, uint64_t address, uint64_t si
     return copy && e->read(copy, address, size) ? copy : NULL;
 }
 
-/* At an address that may be anything: it ends with a zero byte, and behind that there may be
+/* At an address that may be anything: it ends with a zero byte, and after that there may be
  * nothing. */
 static const uint8_t *fetch_text(struct drm_encoder *e, uint64_t address, uint64_t *size)
 {

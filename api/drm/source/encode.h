@@ -15,7 +15,7 @@ struct drm_encoder {
     bool careful;     /* the kernel has not accepted these addresses: they may be wrong */
     bool missing;     /* something could not be read or was too large: the record is truncated */
     uint32_t unknown; /* structs of chains of which nothing but the header is known */
-    uint64_t address; /* of the struct in the program, for values behind its end */
+    uint64_t address; /* of the struct in the program, for values after its end */
     const uint8_t *before; /* the struct as the program gave it; NULL: not known. Bounds what the
                               kernel can have written */
     void *(*memory)(struct drm_encoder *e,

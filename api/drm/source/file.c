@@ -8,6 +8,8 @@
 #include "api/drm/source/notice.h"
 
 #include "api/drm/version.h"
+#include "base/log.h"
+#include "base/own_stack.h"
 #include "base/text.h"
 #include "capture/call/sync_fd.h"
 #include "capture/lock.h"
@@ -134,7 +136,7 @@ static void own_table(void)
 /* ---- what a descriptor is -----------------------------------------------------------------------
  */
 
-/* Where the kernel says that the descriptor leads to. */
+/* Reads the path of a descriptor from the kernel. */
 static void path_of(int fd, char *path, size_t size)
 {
     char link[48];
@@ -171,6 +173,7 @@ static enum drm_node node_of_path(const char *path)
 
 struct facts {
     enum drm_node node;
+    bool is_hidden; /* a device that only its name tells, and there is no /proc that has it */
     uint64_t device;
     char path[PATH_SIZE];
     char driver[64], version[64];
@@ -226,6 +229,7 @@ static void find_facts(int fd, struct facts *out, const char *path)
         out->node = DRM_NODE_DRM;
     else if (out->node == DRM_NODE_NONE && is_device && major(st.st_rdev) == NVIDIA_MAJOR)
         out->node = DRM_NODE_NVIDIA;
+    out->is_hidden = out->node == DRM_NODE_NONE && is_device && !out->path[0];
 }
 
 /* Another library's fstat() may use files itself. */
@@ -265,6 +269,8 @@ static struct drm_file file_of(int fd, struct facts *facts)
 {
     struct drm_file f = {.node = (uint8_t)facts->node, .family = DRM_FAMILY_COUNT};
 
+    if (facts->is_hidden)
+        f.family = DRM_FAMILY_HIDDEN;
     if (facts->node == DRM_NODE_NONE)
         return f;
     if (facts->node == DRM_NODE_DRM) {
@@ -374,30 +380,52 @@ static struct drm_file introduce(int fd, struct facts *facts, enum drm_how how)
     return f;
 }
 
-static struct drm_file look(int fd, enum drm_how how, const char *path)
+/* Arguments and result of what runs on a stack of ours: facts are large. */
+struct question {
+    int fd;
+    enum drm_how how;
+    const char *path;
+    struct drm_file file;
+};
+
+static void look_on_own_stack(void *argument)
 {
-    int saved_errno = errno;
-    struct drm_file f;
+    struct question *q = argument;
     struct facts facts;
 
-    look_at(fd, &facts, path);
-    f = introduce(fd, &facts, how);
+    look_at(q->fd, &facts, q->path);
+    q->file = introduce(q->fd, &facts, q->how);
+}
+
+static __attribute__((noinline)) struct drm_file look(int fd, enum drm_how how, const char *path)
+{
+    struct question q = {.fd = fd, .how = how, .path = path};
+    int saved_errno = errno;
+
+    tsm_own_stack_run(look_on_own_stack, &q);
     errno = saved_errno;
-    return f;
+    return q.file;
+}
+
+static void tell_on_own_stack(void *argument)
+{
+    struct question *q = argument;
+    struct facts facts;
+
+    look_at(q->fd, &facts, NULL);
+    facts.node = (enum drm_node)q->file.node;
+    if (q->file.node == DRM_NODE_DRM)
+        ask_driver(q->fd, &facts);
+    tell(q->fd, &q->file, &facts, q->how);
 }
 
 void drm_file_tell(int fd, struct drm_file f, enum drm_how how)
 {
+    struct question q = {.fd = fd, .how = how, .file = f};
     int saved_errno = errno;
-    struct facts facts;
 
-    if (f.told)
-        return;
-    look_at(fd, &facts, NULL);
-    facts.node = (enum drm_node)f.node;
-    if (f.node == DRM_NODE_DRM)
-        ask_driver(fd, &facts);
-    tell(fd, &f, &facts, how);
+    if (!f.told)
+        tsm_own_stack_run(tell_on_own_stack, &q);
     errno = saved_errno;
 }
 
@@ -408,21 +436,27 @@ struct drm_file drm_file_of(int fd)
     return word ? unpack(word) : look(fd, DRM_HOW_FOUND, NULL);
 }
 
-struct drm_file drm_file_mapped(int fd)
+static void map_on_own_stack(void *argument)
 {
-    struct drm_file f = drm_file_of(fd);
-    int saved_errno = errno;
+    struct question *q = argument;
     struct facts facts;
 
-    if (f.node == DRM_NODE_DRM) {
-        look_at(fd, &facts, NULL);
-        if (facts.node != DRM_NODE_DRM) {
-            drm_file_forget(fd);
-            f = drm_file_of(fd);
-        }
+    look_at(q->fd, &facts, NULL);
+    if (facts.node != DRM_NODE_DRM) {
+        drm_file_forget(q->fd);
+        q->file = drm_file_of(q->fd);
     }
+}
+
+struct drm_file drm_file_mapped(int fd)
+{
+    struct question q = {.fd = fd, .file = drm_file_of(fd)};
+    int saved_errno = errno;
+
+    if (q.file.node == DRM_NODE_DRM)
+        tsm_own_stack_run(map_on_own_stack, &q);
     errno = saved_errno;
-    return f;
+    return q.file;
 }
 
 void drm_file_opened(int fd, const char *path)
@@ -527,8 +561,30 @@ void drm_files_unshared(void)
     errno = saved_errno;
 }
 
-void drm_file_doubted(int fd)
+static void hide_on_own_stack(void *argument)
 {
+    tsm_log(TSM_LOG_WARN,
+            "descriptor %d may be of a GPU: its ioctls are not recorded, for /proc, which has "
+            "its name, cannot be "
+            "read; mount /proc there",
+            *(int *)argument);
+    if (drm_file_count() > 0)
+        tsm_session_unmodelled("a descriptor that could not be looked at", true);
+}
+
+void drm_file_hidden(int fd)
+{
+    static _Atomic bool said;
+    int saved_errno = errno;
+
+    if (!atomic_load_explicit(&said, memory_order_relaxed) && !atomic_exchange(&said, true))
+        tsm_own_stack_run(hide_on_own_stack, &fd);
+    errno = saved_errno;
+}
+
+static void doubt_on_own_stack(void *argument)
+{
+    int fd = *(int *)argument;
     struct drm_file f = drm_file_known(fd);
     bool has_name = f.node != DRM_NODE_DMABUF && f.node != DRM_NODE_SYNC_FILE;
     struct facts facts;
@@ -537,4 +593,9 @@ void drm_file_doubted(int fd)
     look_at(fd, &facts, NULL);
     if (fstat(fd, &st) != 0 || (has_name && facts.path[0] && f.node != facts.node))
         drm_file_forget(fd);
+}
+
+void drm_file_doubted(int fd)
+{
+    tsm_own_stack_run(doubt_on_own_stack, &fd);
 }

@@ -9,6 +9,7 @@
 #include "api/drm/source/source.h"
 
 #include "api/drm/source/notice.h"
+#include "base/own_stack.h"
 #include "capture/call/sync_fd.h"
 #include "interpose/interpose.h"
 #include "interpose/real_library.h"
@@ -78,19 +79,32 @@ int epoll_pwait(int epoll, struct epoll_event *events, int count, int timeout,
 
 static __thread bool looking __attribute__((tls_model("initial-exec")));
 
+struct wanted {
+    const char *name;
+    void *address;
+};
+
+/* dlsym() takes a KiB of stack. */
+static void look_on_own_stack(void *argument)
+{
+    struct wanted *w = argument;
+
+    w->address = tsm_libc_function(w->name);
+}
+
 static __attribute__((noinline)) void *look_for(_Atomic(void *) *function, const char *name)
 {
+    struct wanted wanted = {name, NULL};
     int saved_errno = errno;
-    void *address;
 
     if (looking)
         return NULL;
     looking = true;
-    address = tsm_libc_function(name);
+    tsm_own_stack_run(look_on_own_stack, &wanted);
     looking = false;
-    atomic_store_explicit(function, address, memory_order_relaxed);
+    atomic_store_explicit(function, wanted.address, memory_order_relaxed);
     errno = saved_errno;
-    return address;
+    return wanted.address;
 }
 
 /* NULL: this thread is looking for one already. */
@@ -101,7 +115,7 @@ static inline void *libc(_Atomic(void *) *function, const char *name)
     return __builtin_expect(address != NULL, 1) ? address : look_for(function, name);
 }
 
-/* What libc's syscall() does. */
+/* Calls the kernel like libc's syscall(). */
 static long system_call(long number, long a, long b, long c, long d, long e, long f)
 {
     register long r10 __asm__("r10") = d;
@@ -197,6 +211,17 @@ static __attribute__((noinline)) int sync_file_ioctl(int fd, unsigned long reque
     return result;
 }
 
+/* Only a device that understands the call may be a GPU. */
+static __attribute__((noinline)) int hidden_ioctl(int fd, uint32_t request, void *argument,
+                                                  bool by_number)
+{
+    int result = drm_ioctl_passed(fd, request, argument, by_number);
+
+    if (result >= 0)
+        drm_file_hidden(fd);
+    return result;
+}
+
 /* musl's programs pass the request as an int: only its low half means anything. */
 static inline __attribute__((always_inline)) int do_ioctl(int fd, unsigned long request,
                                                           void *argument, bool by_number)
@@ -208,6 +233,8 @@ static inline __attribute__((always_inline)) int do_ioctl(int fd, unsigned long 
     if (tsm_sync_fds_any() && tsm_sync_fd_find(fd, NULL))
         return sync_file_ioctl(fd, request, argument, by_number);
     file = drm_file_of(fd);
+    if (file.node == DRM_NODE_NONE && file.family == DRM_FAMILY_HIDDEN)
+        return hidden_ioctl(fd, (uint32_t)request, argument, by_number);
     if (file.node == DRM_NODE_NONE)
         return drm_ioctl_passed(fd, (uint32_t)request, argument, by_number);
     return drm_ioctl_recorded(fd, file, (uint32_t)request, argument, by_number);

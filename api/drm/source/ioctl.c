@@ -6,6 +6,7 @@
 #include "api/drm/source/run.h"
 
 #include "api/drm/source/encode.h"
+#include "base/own_stack.h"
 #include "capture/lock.h"
 
 #include <errno.h>
@@ -59,7 +60,7 @@ bool drm_begin(struct tsm_call *call, uint32_t record)
  * ------------------------------------------------------------------------
  */
 
-/* What is kept of a thread's last call. */
+/* Facts kept from a thread's last call. */
 struct local {
     /* Part of its stack that is known to be there: from a frame up. Frames of callers stay. */
     uintptr_t low, high;
@@ -88,11 +89,10 @@ static bool probe_stack(struct local *l, uintptr_t here, uintptr_t end)
     return true;
 }
 
-/* Nearly all arguments are variables of a function that is running: those need no system call. */
-static inline bool is_on_stack(struct local *l, uintptr_t address, size_t size)
+/* Nearly all arguments are variables of a function that is running: those need no system call.
+ * `here`: the program's stack from there up is in use. */
+static inline bool is_on_stack(struct local *l, uintptr_t here, uintptr_t address, size_t size)
 {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-
     if (address < here || size > PAGE * 16 || address + size < address)
         return false;
     if (here >= l->low && address + size <= l->high && here < l->high)
@@ -100,10 +100,11 @@ static inline bool is_on_stack(struct local *l, uintptr_t address, size_t size)
     return probe_stack(l, here, address + size);
 }
 
-/* False: it is not there, and the kernel is going to say so. */
-static bool copy_in(struct local *l, void *out, const void *address, size_t size)
+/* Copies from the program. Returns false if the memory is not there: the kernel is going to say
+ * so. */
+static bool copy_in(const struct drm_run *r, void *out, const void *address, size_t size)
 {
-    if (!is_on_stack(l, (uintptr_t)address, size))
+    if (!is_on_stack(r->local, r->here, (uintptr_t)address, size))
         return tsm_memory_read(out, (uintptr_t)address, size);
     memcpy(out, address, size);
     return true;
@@ -182,7 +183,7 @@ static void put_struct(struct drm_run *r, uint32_t type, const uint8_t *bytes, b
     tsm_call_struct(r->call, e.out.start, sbt_out_size(&e.out));
 }
 
-/* What went in: the copy, or what is still there. */
+/* Returns the bytes that went in: the copy, or the original if it is still there. */
 static const uint8_t *bytes_in(struct drm_run *r)
 {
     uint8_t *copy;
@@ -192,7 +193,7 @@ static const uint8_t *bytes_in(struct drm_run *r)
     if (r->result >= 0)
         return r->argument;
     copy = tsm_call_scratch(r->call, r->size);
-    return copy && copy_in(r->local, copy, r->argument, r->size) ? copy : NULL;
+    return copy && copy_in(r, copy, r->argument, r->size) ? copy : NULL;
 }
 
 static void put_in(struct drm_run *r)
@@ -212,7 +213,7 @@ static void put_in(struct drm_run *r)
         tsm_call_slot(r->call, 0); /* the kernel could not read it, either */
 }
 
-/* Behind what the tables know: an argument of a newer version. */
+/* After what the tables know: an argument of a newer version. */
 static void put_more(struct drm_run *r, size_t known)
 {
     const uint8_t *bytes = NULL;
@@ -342,7 +343,7 @@ static void write_interrupted(struct local last)
 static bool copy_argument(const struct drm_run *r, void *out)
 {
     if (!r->row || !(r->row->flags & DRM_IOCTL_TEXT))
-        return copy_in(r->local, out, r->argument, r->size);
+        return copy_in(r, out, r->argument, r->size);
     memcpy(out, &r->argument, sizeof(r->argument));
     return true;
 }
@@ -397,15 +398,13 @@ static inline bool issue(struct drm_run *r)
     return true;
 }
 
-static void call_large(struct drm_run *r)
+/* Prepares a call of a large argument, on a stack of ours: structs lie in structs. after_large()
+ * completes its record there, too. The call itself is made on the program's stack. */
+static void before_large(void *argument)
 {
+    struct drm_run *r = argument;
     const struct drm_ioctl *row = r->row;
 
-    r->in = NULL;
-    r->unknown_count = r->shared_count = 0;
-    r->parameters = (struct drm_parameters){0};
-    if (row && row->flags & DRM_IOCTL_TEXT)
-        r->size = sizeof(r->argument);
     prepare(r);
     if (row && row->kind == SBT_KIND_COMMAND) {
         drm_maps_publish();
@@ -414,13 +413,6 @@ static void call_large(struct drm_run *r)
     }
     if (row && (row->kind == SBT_KIND_COMMAND || row->flags & DRM_IOCTL_EARLY))
         tsm_call_restart(r->call);
-    if (!issue(r))
-        return;
-    if (row)
-        put_known(r);
-    else
-        put_raw(r);
-    tsm_call_commit(r->call);
 }
 
 /* Begin the record of a call; before it comes that of one that was interrupted. */
@@ -470,23 +462,41 @@ static inline void learn(const struct drm_run *r)
         drm_maps_publish();
 }
 
-static int record_large(struct drm_run *r)
+static void after_large(void *argument)
+{
+    struct drm_shared shared[DRM_SHARED_MAX];
+    struct drm_run *r = argument;
+    const struct drm_ioctl *row = r->row;
+
+    if (row)
+        put_known(r);
+    else
+        put_raw(r);
+    if (r->shared) /* in scratch memory, until the commit */
+        r->shared = memcpy(shared, r->shared, sizeof(shared));
+    tsm_call_commit(r->call);
+    if (row && r->result >= 0) {
+        drm_run_effects(r);
+        if (row->kind == SBT_KIND_SYNC || row->tells.size)
+            learn(r);
+    }
+}
+
+static __attribute__((noinline)) int record_large(struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
 
     if (!begin(r))
         return pass(r);
     r->before = NULL;
+    r->shared = NULL;
     r->in = NULL;
     r->unknown_count = r->shared_count = 0;
     r->parameters = (struct drm_parameters){0};
     r->size = row && row->flags & DRM_IOCTL_TEXT ? sizeof(r->argument) : SIZE_OF(r->request);
-    call_large(r);
-    if (row && r->result >= 0) {
-        drm_run_effects(r);
-        if (row->kind == SBT_KIND_SYNC || row->tells.size)
-            learn(r);
-    }
+    tsm_own_stack_run(before_large, r);
+    if (issue(r))
+        tsm_own_stack_run(after_large, r);
     errno = r->error;
     return (int)r->result;
 }
@@ -507,12 +517,13 @@ static inline void copy_words(uint64_t *out, const uint8_t *from, size_t size)
         memcpy(out, from, size);
 }
 
-/* False: it is not there, and the kernel is going to say so. */
+/* Copies a number from the program. Returns false if the memory is not there: the kernel is going
+ * to say so. */
 static inline bool copy_small(const struct drm_run *r, uint64_t *out)
 {
     size_t size = SIZE_OF(r->request);
 
-    if (__builtin_expect(!is_on_stack(r->local, (uintptr_t)r->argument, size), 0))
+    if (__builtin_expect(!is_on_stack(r->local, r->here, (uintptr_t)r->argument, size), 0))
         return tsm_memory_read(out, (uintptr_t)r->argument, size);
     copy_words(out, r->argument, size);
     return true;
@@ -542,9 +553,23 @@ static inline void put_small(const struct drm_run *r, uint8_t *start, const void
     tsm_call_data(r->call, start, (uint32_t)(end - start));
 }
 
-static int record_small(struct drm_run *r)
+/* There is no memory for its values. */
+static void put_nothing(const struct drm_run *r)
 {
-    uint8_t beside[SMALL_ROOM], *room;
+    uint32_t slot_count = r->row->out ? 3 : 2;
+
+    memset(tsm_call_slots(r->call, slot_count), 0, slot_count * sizeof(uint64_t));
+    tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
+}
+
+static void learn_on_own_stack(void *run)
+{
+    learn(run);
+}
+
+static __attribute__((noinline)) int record_small(struct drm_run *r)
+{
+    uint8_t *room;
     uint64_t before[DRM_SMALL_MAX];
     bool there;
 
@@ -553,13 +578,23 @@ static int record_small(struct drm_run *r)
     there = copy_small(r, before);
     if (issue(r)) {
         room = tsm_call_room(r->call, DRM_SLOT_COMMON + (r->row->out ? 3 : 2), SMALL_ROOM);
-        put_small(r, room ? room : beside, there ? before : NULL);
+        if (!room)
+            room = tsm_call_scratch(r->call, SMALL_ROOM);
+        if (room)
+            put_small(r, room, there ? before : NULL);
+        else
+            put_nothing(r);
         tsm_call_commit(r->call);
         if (r->row->kind == SBT_KIND_SYNC || r->row->tells.size)
-            learn(r);
+            tsm_own_stack_run(learn_on_own_stack, r);
     }
     errno = r->error;
     return (int)r->result;
+}
+
+static void close_on_own_stack(void *run)
+{
+    drm_run_closing(run);
 }
 
 int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *argument,
@@ -574,11 +609,12 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
     r.request = request;
     r.argument = argument;
     r.by_number = by_number;
+    r.here = (uintptr_t)__builtin_frame_address(0);
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);
     r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);
     if (r.row && r.row->gone.size)
-        drm_run_closing(&r);
+        tsm_own_stack_run(close_on_own_stack, &r);
     return r.row && r.row->flags & DRM_IOCTL_SMALL && r.row->request == request ? record_small(&r)
                                                                                 : record_large(&r);
 }

@@ -130,7 +130,7 @@ static void track(const struct drm_map *m)
         tsm_hostmem_track_alias(m->start, m->end - m->start);
     else
         tsm_hostmem_track(m->start, m->end - m->start);
-    /* What is there now nobody has written through this mapping: a replay compares it. */
+    /* Nobody has written the present bytes through this mapping: a replay compares them. */
     if (!m->is_user)
         tsm_hostmem_publish_range(m->start);
 }
@@ -171,7 +171,7 @@ static void write_map(int fd, const struct drm_map *m)
     set_told(m);
 }
 
-/* What a mapping holds now, as a hash: what a replay is compared with. */
+/* Writes the hash of a mapping's present content, with which a replay is compared. */
 static void write_checksum(const struct drm_map *m)
 {
     uint64_t size = m->end - m->start;
@@ -433,7 +433,7 @@ static void note_taken(struct drm_taken *taken, const struct drm_map *m)
     taken->count++;
 }
 
-/* What is left of a mapping of which a part goes is mapped still, but followed no more. */
+/* Stops following a mapping of which a part is unmapped; its rest stays mapped. */
 void drm_unmapping(struct drm_taken *taken, const void *address, size_t size)
 {
     uintptr_t start = (uintptr_t)address, end = page_end(start + size);

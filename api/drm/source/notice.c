@@ -2,6 +2,7 @@
 #include "api/drm/source/notice.h"
 
 #include "api/drm/source/source.h"
+#include "base/own_stack.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -69,12 +70,27 @@ void drm_notice_closed_range(unsigned flags)
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-/* What is at a fixed place goes. */
+/* Removes mappings that a new one at a fixed place replaces. */
 void drm_notice_mapping(struct drm_taken *taken, const void *address, size_t size, int flags)
 {
     taken->count = 0;
     if (flags & MAP_FIXED)
         drm_unmapping(taken, address, size);
+}
+
+struct mapped {
+    struct drm_file file;
+    const void *address;
+    size_t size;
+    uint64_t offset;
+    int fd, prot, flags;
+};
+
+static void mapped_on_own_stack(void *argument)
+{
+    const struct mapped *m = argument;
+
+    drm_mapped(m->fd, m->file, m->address, m->size, m->prot, m->flags, m->offset);
 }
 
 void drm_notice_mapped(const struct drm_taken *taken, const void *address, size_t size, int prot,
@@ -87,6 +103,8 @@ void drm_notice_mapped(const struct drm_taken *taken, const void *address, size_
     if (address == MAP_FAILED || fd < 0 || flags & MAP_ANONYMOUS || tsm_inside())
         return;
     file = drm_file_mapped(fd);
-    if (file.node != DRM_NODE_NONE)
-        drm_mapped(fd, file, address, size, prot, flags, offset);
+    if (file.node != DRM_NODE_NONE) {
+        struct mapped m = {file, address, size, offset, fd, prot, flags};
+        tsm_own_stack_run(mapped_on_own_stack, &m);
+    }
 }

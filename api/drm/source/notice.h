@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a system call does to descriptors and mappings, whether the program made it by libc's
- * function (hook.c) or by its number (number.c). As the rest of the source:
- * any thread, any moment, errno preserved.
+ * Follows a system call's effects on descriptors and mappings, whether the program called libc's
+ * function (hook.c) or used its number (number.c). Like the rest of the source: any thread, any
+ * moment, errno preserved.
  */
 #ifndef API_DRM_SOURCE_NOTICE_H
 #define API_DRM_SOURCE_NOTICE_H
@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* Where the headers are older. */
+/* Numbers that older headers lack. */
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
@@ -44,7 +44,7 @@ void drm_notice_message(const struct msghdr *message);
 /* A sync file has been made (poll.c). */
 void drm_notice_sync_file_created(void);
 
-/* What poll() and its relatives found, by what they returned (poll.c). */
+/* Notes the files that poll() and its relatives found ready, by their results (poll.c). */
 void drm_notice_polled(const struct pollfd *list, uint64_t count, int result);
 void drm_notice_selected(int count, const fd_set *reads, const fd_set *writes, int result);
 void drm_notice_watched(int epoll, int operation, int fd, const struct epoll_event *event,

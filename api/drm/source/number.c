@@ -27,7 +27,7 @@
      BIT(SYS_epoll_ctl, word) | BIT(SYS_epoll_wait, word) | BIT(SYS_epoll_pwait, word) |           \
      BIT(SYS_epoll_pwait2, word) | BIT(SYS_setns, word))
 
-/* Those numbers, as bits, for syscall.S. */
+/* Followed system call numbers, as bits, for syscall.S. */
 extern const uint64_t tsm_followed_calls[8];
 const uint64_t tsm_followed_calls[8] = {WORD(0), WORD(1), WORD(2), WORD(3),
                                         WORD(4), WORD(5), WORD(6), WORD(7)};
@@ -64,6 +64,8 @@ static void before(struct call *s)
     case SYS_prctl:
         if (s->a == PR_SET_SECCOMP)
             tsm_sandbox_comes((unsigned)s->b, (const void *)s->c);
+        if (s->a == PR_SET_TSC && s->b == PR_TSC_SIGSEGV)
+            tsm_clock_forbidden();
         break;
     case SYS_seccomp:
         if (s->a == SECCOMP_SET_MODE_STRICT || s->a == SECCOMP_SET_MODE_FILTER)

@@ -14,7 +14,7 @@
 #define RM_ALLOC   0x2b
 #define XFER_CMD   211 /* carries another argument, too large for an ioctl's number */
 
-/* Where in an argument of this size the address and the size (32 bits) are. */
+/* Offsets of the address and the size (32 bits) in an argument of this size. */
 static const struct {
     uint8_t number, size, address_at, size_at;
 } places[] = {
@@ -58,7 +58,7 @@ void drm_run_parameters_keep(struct drm_run *r)
     r->parameters.in = read_parameters(r);
 }
 
-/* What came out only where it is different. */
+/* Puts the output parameters that differ from the input. */
 void drm_run_parameters_put(struct drm_run *r)
 {
     size_t size = parameters_size(r);

@@ -21,7 +21,7 @@
 
 #define WATCH_MAX 1024u
 
-/* What an epoll descriptor looks after. */
+/* Descriptors that an epoll descriptor watches. */
 static struct watch {
     int epoll, fd;
     uint32_t events;

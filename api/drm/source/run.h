@@ -22,6 +22,7 @@ struct drm_parameters {
 struct drm_run {
     struct tsm_call *call;
     struct local *local;         /* of the thread (ioctl.c) */
+    uintptr_t here;              /* a frame of ours on the program's stack */
     const struct drm_ioctl *row; /* NULL: unknown */
     int fd;
     struct drm_file file;
@@ -34,9 +35,10 @@ struct drm_run {
     const uint8_t *in; /* the value of `in`, where it was made before the call */
     size_t in_size;
     bool in_missing;
-    uint32_t shared_count;                    /* may be more than there is room for */
-    struct drm_shared shared[DRM_SHARED_MAX]; /* memory that the argument gives to the device */
-    uint32_t unknown_count; /* extensions of the argument that the tables do not have */
+    uint32_t shared_count;     /* may be more than there is room for */
+    struct drm_shared *shared; /* DRM_SHARED_MAX: memory that the argument gives to the device;
+                                  NULL: none, or no room */
+    uint32_t unknown_count;    /* extensions of the argument that the tables do not have */
     struct drm_parameters parameters;
     long result;
     int error;

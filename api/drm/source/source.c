@@ -18,7 +18,7 @@ static bool quiet(uint64_t until_ns)
     return true;
 }
 
-/* What is in the device's memory, and what the driver knows, is not saved. */
+/* Saves no device memory and no state of the driver, and marks the trace for it. */
 static bool save(void)
 {
     if (drm_file_count())

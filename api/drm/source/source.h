@@ -47,19 +47,27 @@ static inline void drm_leave(struct tsm_lock *lock)
 /* ---- files ------------------------------------------------------------------------------------
  */
 
-/* What is known of a descriptor, in one word. */
+/* Facts about a descriptor, in one word. */
 struct drm_file {
     uint8_t node;   /* enum drm_node */
-    uint8_t family; /* of its own ioctls: place in drm_families, DRM_FAMILY_COUNT none */
+    uint8_t family; /* of its own ioctls: place in drm_families, DRM_FAMILY_COUNT none;
+                       DRM_FAMILY_HIDDEN */
     bool told;      /* the trace has its DRM_RECORD_FILE */
     bool known;     /* somebody has looked */
     uint32_t id;    /* stable id of the file; shared by its duplicates. 0: no GPU file */
 };
 
+/* Family of a descriptor without a node whose name could not be read: it may be of a GPU file. */
+#define DRM_FAMILY_HIDDEN 0xff
+
+/* Says once that ioctls on such a descriptor are not recorded, and marks the trace if there is one.
+ */
+void drm_file_hidden(int fd);
+
 /* Descriptors below this are remembered; others are looked at each time. */
 #define DRM_FD_MAX 65536
 
-/* Of a descriptor, looking at it when nothing is known. */
+/* Returns the facts about a descriptor, and asks for them when nothing is known. */
 struct drm_file drm_file_of(int fd);
 
 /* ... looking in any case: it may have been closed, and given out again, past libc. */
@@ -239,7 +247,8 @@ void drm_views_forked(void);
 /* ---- streams ----------------------------------------------------------------------------------
  */
 
-/* Of a submit; `in`: the struct that the kernel is going to read. Between begin and commit. */
+/* Returns the stream of a submit; `in`: the struct that the kernel is going to read. Call it
+ * between begin and commit. */
 struct tsm_stream *drm_stream_of(const struct drm_ioctl *row, uint32_t file, const void *in);
 
 void drm_streams_forked(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a program says of itself through libroctx64 (AMD's NVTX): MARK records. The library is the
- * program's; where it has none, nobody calls these.
+ * Records the labels that a program gives through libroctx64 (AMD's NVTX): MARK records. The
+ * library is the program's; where it has none, nobody calls these.
  */
 #include "api/hip/source/source.h"
 

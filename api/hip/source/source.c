@@ -78,7 +78,7 @@ bool hip_bind_rtc(void)
     return bind_rtc() || hip;
 }
 
-/* What we do not know is no loss: the trace has the packets. */
+/* Unknown names are no loss: the trace has the packets. */
 static bool owns_name(const char *name)
 {
     return false;

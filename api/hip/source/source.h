@@ -20,7 +20,7 @@ extern const struct tsm_source hip_source;
 /* The runtime compiler's own library; and labels of the program, which libroctx64 takes for AMD's
  * profilers (roctx.c). */
 extern const struct tsm_source hiprtc_source, roctx_source;
-/* Of those two: nothing that hip_source's description has not. */
+/* Description of these two: a part of hip_source's description. */
 extern const struct tsm_api_description hip_described;
 
 /* Find the real functions. False: this process has no libamdhip64. */
@@ -28,8 +28,8 @@ bool hip_bind(void);
 /* The same for the runtime compiler, which newer versions have in a library of its own. */
 bool hip_bind_rtc(void);
 
-/* What the library calls the kernel of a host function, or of a hipFunction_t. NULL: it says nothing. The
- * text lives as long as the code does. */
+/* Returns the library's name for the kernel of a host function, or of a hipFunction_t. NULL: it has
+ * none. The text lives as long as the code does. */
 const char *hip_kernel_name(const void *host_function);
 const char *hip_function_name(hipFunction_t function);
 

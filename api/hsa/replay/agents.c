@@ -16,20 +16,6 @@
 #include "replay/find_emu.h"
 #include "tracesmith/hsa_kernel.h"
 
-int hsa_fail(const struct hsa_replay *replay, const char *call, hsa_status_t status)
-{
-    char why[512] = "";
-
-    if (replay->sandbox_why)
-        replay->sandbox_why(why, sizeof(why));
-    if (*why)
-        return tsm_fail(TSM_E_DEVICE, "%s: %s", call, why);
-    for (size_t i = 0; i < hsa_description.enums[0].value_count; i++)
-        if (hsa_description.enums[0].values[i].value == (int64_t)status)
-            return tsm_fail(TSM_E_DEVICE, "%s: %s", call, hsa_description.enums[0].values[i].name);
-    return tsm_fail(TSM_E_DEVICE, "%s: error 0x%x", call, (unsigned)status);
-}
-
 /* ---- what was recorded -------------------------------------------------------------------------
  */
 

@@ -112,7 +112,7 @@ int hsa_checkpoint_save(struct hsa_replay *replay, const struct tsm_saver *saver
     int error = 0;
 
     for (size_t i = 0; i < replay->objects.capacity && !error; i++) {
-        const struct sbt_map_slot *slot = &replay->objects.slots[i];
+        const struct tsm_map_slot *slot = &replay->objects.slots[i];
         const struct hsa_signal_state *signal = (const void *)(uintptr_t)slot->value;
         if (!slot->used || slot->key >> 32 != HSA_OBJECT_SIGNAL)
             continue;

@@ -324,7 +324,7 @@ static int find_symbol(struct hsa_replay *replay, uint64_t executable_id, uint64
     return 0;
 }
 
-/* What its arguments mean: in one of the files that were loaded. */
+/* Finds the meaning of the kernel's arguments in one of the loaded files. */
 static void find_info(const struct executable_state *executable, const char *name,
                       struct hsa_kernel_state *kernel)
 {
@@ -389,7 +389,7 @@ int replay_hsa_variable(struct hsa_replay *replay, const struct sbt_record *reco
 void hsa_code_finish(struct hsa_replay *replay)
 {
     for (size_t i = 0; i < replay->objects.capacity; i++) {
-        const struct sbt_map_slot *slot = &replay->objects.slots[i];
+        const struct tsm_map_slot *slot = &replay->objects.slots[i];
         void *state = (void *)(uintptr_t)slot->value;
         if (!slot->used || !state)
             continue;

@@ -13,8 +13,8 @@ static void *pointer(uint64_t address)
     return (void *)(uintptr_t)address;
 }
 
-/* Where the copy goes: a region's memory, or memory of ours for memory of the program. The caller
- * has checked that there are `size` bytes to copy. */
+/* Returns the destination of a copy: a region's memory, or our memory for memory of the program.
+ * The caller has checked that there are `size` bytes to copy. */
 static int destination(struct hsa_replay *replay, const struct sbt_record *record, uint64_t address,
                        uint64_t size, uint8_t **out)
 {

@@ -20,7 +20,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* False: `kind`, without its prefix, is nothing that the dispatch tells. */
+/* Finds a value of the dispatch. Returns false if `kind`, without its prefix, is none. */
 static bool of_dispatch(const char *kind, const struct hsa_hidden_args *here, uint64_t *value)
 {
     unsigned axis = axis_of(kind);
@@ -55,7 +55,7 @@ static bool of_queue(const char *kind, const struct hsa_hidden_args *here, uint6
     return true;
 }
 
-/* False: it was an address of something that is not here. */
+/* Computes a hidden argument. Returns false if it was an address of something that is not here. */
 static bool make(const char *kind, const struct hsa_hidden_args *here, uint64_t recorded,
                  uint64_t *value)
 {

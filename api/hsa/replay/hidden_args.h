@@ -24,7 +24,7 @@
 
 #include "api/hsa/code.h"
 
-/* What there is here. */
+/* Values of this replay. */
 struct hsa_hidden_args {
     uint32_t grid[3], group[3]; /* of the dispatch, in work-items; group: not 0 */
     uint32_t dimensions;        /* 1 to 3 */

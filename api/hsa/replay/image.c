@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Images and samplers. Their handles are made anew, and put into the arguments that the code object
- * says are such; an image's memory is the program's, and where that lies.
+ * Images and samplers. Their handles are made again, and put into the arguments that the code
+ * object says are such; an image's memory is the program's, and where that lies.
  */
 #include "api/hsa/hsa_replay_calls.h"
 
@@ -15,9 +15,7 @@ static void *pointer(uint64_t address)
 
 uint64_t hsa_image_translate(const struct hsa_replay *replay, uint64_t value)
 {
-    const uint64_t *found = sbt_map_find(&replay->images, value);
-
-    return found ? *found : value;
+    return tsm_map_get(&replay->images, value, value);
 }
 
 /* ---- making ------------------------------------------------------------------------------------
@@ -27,7 +25,7 @@ static int made(struct hsa_replay *replay, enum hsa_object object, uint64_t id, 
                 uint64_t raw)
 {
     bool added;
-    uint64_t *place = sbt_map_insert(&replay->images, recorded, &added);
+    uint64_t *place = tsm_map_insert(&replay->images, recorded, &added);
 
     if (!place)
         return tsm_fail(TSM_E_MEMORY, "no memory for images");
@@ -89,7 +87,7 @@ static hsa_status_t create(struct hsa_replay *replay, const struct sbt_record *r
         hsa_slot(record, first + ROW_PITCH), hsa_slot(record, first + SLICE_PITCH), out);
 }
 
-/* Rows have pitches, and memory comes in pages: HIP makes images that end behind what was asked
+/* Rows have pitches, and memory comes in pages: HIP makes images that end beyond what was asked
  * for. */
 static bool has_room(const struct tsm_region *region, uint64_t address, uint64_t size)
 {
@@ -208,7 +206,7 @@ static bool rows_of(const hsa_ext_image_region_t *region, uint64_t size, uint64_
     return slice_pitch || !__builtin_mul_overflow(out->pitch, out->height, &out->plane);
 }
 
-/* Where the rows are, in memory of the recording. NULL: they do not lie in one piece of it. */
+/* Returns the rows in memory of the recording. NULL: they do not lie in one piece of it. */
 static uint8_t *rows_at(const struct hsa_replay *replay, uint64_t address,
                         const struct hsa_received *rows, const struct tsm_region **region)
 {

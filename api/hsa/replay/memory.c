@@ -11,11 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/array.h"
 #include "replay/region.h"
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 
 static uint64_t page_start(uint64_t address)
 {
@@ -37,103 +34,33 @@ static void *pointer(uint64_t address)
 
 int hsa_memory_plan(struct hsa_memory *m, uint64_t address, uint64_t size)
 {
-    struct hsa_range range = {page_start(address), page_end(address + size), false, false};
+    uint64_t start = page_start(address), end = page_end(address + size);
 
-    if (!address || !size || range.end <= range.start)
-        return 0;
-    if (m->range_count && m->ranges[m->range_count - 1].start <= range.start &&
-        m->ranges[m->range_count - 1].end >= range.end)
-        return 0;
-    if (m->range_count == m->range_capacity) {
-        size_t more = m->range_capacity ? m->range_capacity * 2 : 64;
-        struct hsa_range *grown = realloc(m->ranges, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %zu address ranges", more);
-        m->ranges = grown;
-        m->range_capacity = more;
-    }
-    m->ranges[m->range_count++] = range;
-    return 0;
+    return address && size && end > start ? tsm_address_space_add(&m->space, start, end) : 0;
 }
 
-static int by_start(const void *a, const void *b)
+static uint64_t reserve(void *user, uint64_t start, uint64_t size)
 {
-    const struct hsa_range *x = a, *y = b;
+    const struct hsa_replay *replay = user;
+    void *got = NULL;
 
-    return x->start < y->start ? -1 : x->start > y->start;
+    return replay->calls.hsa_amd_vmem_address_reserve(&got, size, start, 0) == HSA_STATUS_SUCCESS
+               ? (uintptr_t)got
+               : 0;
 }
 
-/* Those that touch become one. */
-static void merge(struct hsa_memory *m)
+static void give_back(void *user, uint64_t start, uint64_t size)
 {
-    size_t kept = 0;
+    const struct hsa_replay *replay = user;
 
-    if (m->range_count)
-        qsort(m->ranges, m->range_count, sizeof(*m->ranges), by_start);
-    for (size_t i = 0; i < m->range_count; i++) {
-        if (kept && m->ranges[i].start <= m->ranges[kept - 1].end) {
-            if (m->ranges[i].end > m->ranges[kept - 1].end)
-                m->ranges[kept - 1].end = m->ranges[i].end;
-            continue;
-        }
-        m->ranges[kept++] = m->ranges[i];
-    }
-    m->range_count = kept;
-}
-
-static bool map_free(uint64_t start, uint64_t end)
-{
-    void *got = mmap(pointer(start), end - start, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-
-    if (got != MAP_FAILED && got != pointer(start))
-        munmap(got, end - start);
-    return got == pointer(start);
-}
-
-void hsa_memory_keep(struct hsa_memory *m)
-{
-    merge(m);
-    for (size_t i = 0; i < m->range_count; i++)
-        m->ranges[i].is_kept = map_free(m->ranges[i].start, m->ranges[i].end);
+    replay->calls.hsa_amd_vmem_address_free(pointer(start), size);
 }
 
 void hsa_memory_reserve(struct hsa_replay *replay)
 {
-    struct hsa_memory *m = &replay->memory;
-
-    for (size_t i = 0; i < m->range_count && replay->has_virtual; i++) {
-        struct hsa_range *range = &m->ranges[i];
-        uint64_t size = range->end - range->start;
-        void *got = NULL;
-        if (!range->is_kept)
-            continue;
-        munmap(pointer(range->start), size);
-        range->is_kept = false;
-        if (replay->calls.hsa_amd_vmem_address_reserve(&got, size, range->start, 0) ==
-            HSA_STATUS_SUCCESS) {
-            range->is_reserved = got == pointer(range->start);
-            if (!range->is_reserved)
-                replay->calls.hsa_amd_vmem_address_free(got, size);
-        }
-        if (!range->is_reserved)
-            range->is_kept = map_free(range->start, range->end);
-    }
-}
-
-static const struct hsa_range *range_of(const struct hsa_memory *m, uint64_t address, uint64_t size)
-{
-    for (size_t low = 0, high = m->range_count; low < high;) {
-        size_t middle = (low + high) / 2;
-        const struct hsa_range *range = &m->ranges[middle];
-        if (address < range->start)
-            high = middle;
-        else if (address >= range->end)
-            low = middle + 1;
-        else
-            return size <= range->end - address ? range : NULL;
-    }
-    return NULL;
+    if (replay->has_virtual)
+        tsm_address_space_reserve(&replay->memory.space,
+                                  &(struct tsm_address_driver){replay, reserve, give_back});
 }
 
 /* ---- regions -----------------------------------------------------------------------------------
@@ -169,37 +96,16 @@ bool hsa_memory_is_constant(const struct hsa_memory *m, const struct tsm_region 
     return m->placed[region - m->regions].how == HSA_HOW_CONSTANT;
 }
 
-static int grow(struct hsa_memory *m)
-{
-    size_t more = m->region_capacity ? m->region_capacity * 2 : 64;
-    struct tsm_region *regions = realloc(m->regions, more * sizeof(*regions));
-    if (regions)
-        m->regions = regions;
-    struct hsa_placed *placed = realloc(m->placed, more * sizeof(*placed));
-    if (placed)
-        m->placed = placed;
-    if (!regions || !placed)
-        return tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", more);
-    m->region_capacity = more;
-    return 0;
-}
-
-#define SHIFT(array, to, from, count)                                                              \
-    memmove(&(array)[to], &(array)[from], (count) * sizeof((array)[0]))
-
 static int add_region(struct hsa_memory *m, const struct tsm_region *region,
                       const struct hsa_placed *placed)
 {
-    int error = m->region_count == m->region_capacity ? grow(m) : 0;
     size_t at = tsm_region_after(m->regions, m->region_count, region->address);
+    size_t count = m->region_count, capacity = m->region_capacity;
 
-    if (error)
-        return error;
-    SHIFT(m->regions, at + 1, at, m->region_count - at);
-    SHIFT(m->placed, at + 1, at, m->region_count - at);
-    m->regions[at] = *region;
-    m->placed[at] = *placed;
-    m->region_count++;
+    if (!TSM_ARRAY_RESERVE(m->placed, capacity, count + 1) ||
+        !TSM_ARRAY_INSERT(m->regions, m->region_count, m->region_capacity, at, *region))
+        return tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", count + 1);
+    (void)TSM_ARRAY_INSERT(m->placed, count, capacity, at, *placed);
     m->is_elsewhere |= region->actual != region->address;
     m->moved_count += region->actual != region->address && placed->how != HSA_HOW_VARIABLE &&
                       placed->how != HSA_HOW_CONSTANT;
@@ -209,7 +115,8 @@ static int add_region(struct hsa_memory *m, const struct tsm_region *region,
 /* ---- what the program left ---------------------------------------------------------------------
  */
 
-/* Of the region that [address, address + size) lies in, if it is the host's. */
+/* Returns the placed memory of the region that holds [address, address + size), if it is the
+ * host's. */
 static struct hsa_placed *host_placed(const struct hsa_memory *m, uint64_t address, uint64_t size,
                                       const struct tsm_region **region)
 {
@@ -328,7 +235,8 @@ static int allocate_anywhere(struct hsa_replay *replay, const struct hsa_part *p
 int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uint64_t address,
                      uint64_t size, uint64_t seq)
 {
-    const struct hsa_range *range = range_of(&replay->memory, address, size);
+    const struct tsm_address_range *range =
+        tsm_address_space_find(&replay->memory.space, address, size);
     struct tsm_region region = {address, address, size, seq, pool->host_access};
     struct hsa_placed placed = {.how = HSA_HOW_VIRTUAL, .mapped = page_end(size)};
     int error = 0;
@@ -347,7 +255,8 @@ int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uin
 
 int hsa_memory_map(struct hsa_replay *replay, const struct hsa_view *view, uint64_t seq)
 {
-    const struct hsa_range *range = range_of(&replay->memory, view->address, view->size);
+    const struct tsm_address_range *range =
+        tsm_address_space_find(&replay->memory.space, view->address, view->size);
     struct tsm_region region = {view->address, view->address, view->size, seq,
                                 view->pool->host_access};
     struct hsa_placed placed = {.how = HSA_HOW_VIEW, .mapped = page_end(view->size)};
@@ -377,7 +286,7 @@ bool hsa_memory_is_mapped(const struct hsa_memory *m, const struct tsm_region *r
 /* Pages of this process for memory of the recorded one. */
 static bool map_host(struct hsa_memory *m, uint64_t address, uint64_t size, uint64_t *actual)
 {
-    const struct hsa_range *range = range_of(m, address, size);
+    const struct tsm_address_range *range = tsm_address_space_find(&m->space, address, size);
     uint64_t start = page_start(address), length = page_end(address + size) - start;
     void *got;
 
@@ -403,9 +312,10 @@ static int lock_pages(struct hsa_replay *replay, uint64_t actual, uint64_t size)
 
 static void remove_region(struct hsa_memory *m, size_t at)
 {
-    SHIFT(m->regions, at, at + 1, m->region_count - at - 1);
-    SHIFT(m->placed, at, at + 1, m->region_count - at - 1);
-    m->region_count--;
+    size_t count = m->region_count;
+
+    TSM_ARRAY_REMOVE(m->placed, count, at);
+    TSM_ARRAY_REMOVE(m->regions, m->region_count, at);
 }
 
 /* Takes a region that overlaps the new one into it: its bytes stay what they are. */
@@ -579,15 +489,8 @@ void hsa_memory_finish(struct hsa_replay *replay)
 
     for (; m->region_count; m->region_count--)
         release(replay, &m->regions[m->region_count - 1], &m->placed[m->region_count - 1]);
-    for (size_t i = 0; i < m->range_count; i++) {
-        const struct hsa_range *range = &m->ranges[i];
-        if (range->is_reserved)
-            replay->calls.hsa_amd_vmem_address_free(pointer(range->start),
-                                                    range->end - range->start);
-        else if (range->is_kept)
-            munmap(pointer(range->start), range->end - range->start);
-    }
-    free(m->ranges);
+    tsm_address_space_release(&m->space, &(struct tsm_address_driver){replay, reserve, give_back});
+    tsm_address_space_finish(&m->space);
     free(m->regions);
     free(m->placed);
     memset(m, 0, sizeof(*m));
@@ -687,4 +590,21 @@ int replay_hsa_memory_register(struct hsa_replay *replay, const struct sbt_recor
 int replay_hsa_memory_deregister(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return unlock(replay, hsa_slot(record, SLOT_hsa_memory_deregister_ptr));
+}
+
+
+int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size)
+{
+    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
+    const void *from = (const void *)(uintptr_t)hsa_memory_translate(&replay->memory, address);
+    hsa_status_t status;
+
+    if (!region || !hsa_memory_holds(&replay->memory, address, size))
+        return tsm_fail(TSM_E_NOT_FOUND, "nothing at 0x%llx", (unsigned long long)address);
+    if (region->is_host) {
+        memcpy(out, from, size);
+        return 0;
+    }
+    status = replay->calls.hsa_memory_copy(out, from, size);
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "reading memory", status);
 }

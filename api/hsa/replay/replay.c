@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -14,65 +15,6 @@
 struct tsm_backend_state {
     struct hsa_replay replay;
 };
-
-/* ---- what replay functions share ---------------------------------------------------------------
- */
-
-uint64_t hsa_slot(const struct sbt_record *record, uint32_t slot)
-{
-    return slot < record->slot_count ? record->slots[slot] : 0;
-}
-
-static uint64_t object_key(enum hsa_object object, uint64_t id)
-{
-    return (uint64_t)object << 32 | (uint32_t)id;
-}
-
-uint64_t hsa_object_find(const struct hsa_replay *replay, enum hsa_object object, uint64_t id)
-{
-    const uint64_t *found = id ? sbt_map_find(&replay->objects, object_key(object, id)) : NULL;
-
-    return found ? *found : 0;
-}
-
-int hsa_object_add(struct hsa_replay *replay, enum hsa_object object, uint64_t id, uint64_t value)
-{
-    bool added;
-    uint64_t *place = id ? sbt_map_insert(&replay->objects, object_key(object, id), &added) : NULL;
-
-    if (!id)
-        return tsm_fail(TSM_E_FORMAT, "an object without an id");
-    if (!place)
-        return tsm_fail(TSM_E_MEMORY, "no memory for objects");
-    if (!added)
-        return tsm_fail(TSM_E_FORMAT, "an object that is there already");
-    *place = value;
-    return 0;
-}
-
-int hsa_blob_read(struct hsa_replay *replay, const struct sbt_record *record, uint32_t slot,
-                  uint8_t **out, uint64_t *size)
-{
-    struct sbt_blob blob;
-    int got;
-
-    *out = NULL;
-    *size = 0;
-    if (slot >= record->slot_count || !sbt_record_blob(record, slot, &blob))
-        return tsm_fail(TSM_E_FORMAT, "has no bytes");
-    if (!blob.size)
-        return 0;
-    *out = malloc(blob.size);
-    if (!*out)
-        return tsm_fail(TSM_E_MEMORY, "no memory for %llu bytes", (unsigned long long)blob.size);
-    got = sbt_reader_blob(replay->reader, &blob, 0, *out, blob.size);
-    *size = blob.size;
-    if (got >= 0)
-        return 0;
-    free(*out);
-    *out = NULL;
-    return got;
-}
 
 /* ---- open and close ----------------------------------------------------------------------------
  */
@@ -102,9 +44,9 @@ static void backend_close(struct tsm_backend_state *state)
     }
     hsa_memory_finish(replay);
     hsa_agents_close(replay);
-    sbt_map_finish(&replay->objects);
-    sbt_map_finish(&replay->queues);
-    sbt_map_finish(&replay->images);
+    tsm_map_finish(&replay->objects);
+    tsm_map_finish(&replay->queues);
+    tsm_map_finish(&replay->images);
     free(replay->streams);
     free(state);
 }
@@ -118,12 +60,12 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) && schema)
         replay->keeps_left |=
-            sbt_map_find(&replay->queues, sbt_record_role(schema, record, SBT_ROLE_OF_STREAM,
+            tsm_map_find(&replay->queues, sbt_record_role(schema, record, SBT_ROLE_OF_STREAM,
                                                           SBT_STREAM_NONE)) != NULL;
     if (SBT_TYPE_API(record->type) != SBT_API_HSA || !schema)
         return 0;
     if ((record->type == TYPE_aql_kernel_dispatch || record->type == TYPE_aql_agent_dispatch) &&
-        !sbt_map_insert(&replay->queues, record->stream, &is_new))
+        !tsm_map_insert(&replay->queues, record->stream, &is_new))
         return tsm_fail(TSM_E_MEMORY, "no memory for queues");
     made =
         record->type == TYPE_hsa_queue_create || record->type == TYPE_hsa_amd_queue_intercept_create
@@ -151,7 +93,7 @@ static int backend_prepare(struct tsm_backend_state *state)
     replay->streams = calloc((size_t)replay->stream_count + 1, sizeof(*replay->streams));
     if (!replay->streams)
         return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", replay->stream_count);
-    hsa_memory_keep(&replay->memory);
+    tsm_address_space_keep(&replay->memory.space, PROT_NONE);
     error = hsa_agents_open(replay);
     if (!error)
         hsa_memory_reserve(replay);
@@ -183,7 +125,7 @@ static int carry_out(struct hsa_replay *replay, const struct sbt_record *record)
     return function ? function(replay, record) : 0;
 }
 
-/* What the program wrote into memory that the GPU can read. */
+/* Carries out the program's writes to memory that the GPU can read. */
 static int write_host(struct hsa_replay *replay, const struct sbt_record *record,
                       const struct sbt_schema *schema)
 {
@@ -249,7 +191,7 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
 {
     struct hsa_stream *stream = hsa_stream_of(&state->replay, number);
 
-    /* Of the whole device there is nothing but its streams. */
+    /* The whole device has nothing but its streams. */
     return stream ? hsa_stream_wait(&state->replay, stream) : 0;
 }
 
@@ -305,7 +247,7 @@ static int backend_readback(struct tsm_backend_state *state, uint32_t stream, ui
 
     if (error != TSM_E_NOT_FOUND)
         return error ? error : hsa_memory_leave(&state->replay, address, *size);
-    /* What a kernel wrote where the host can look. */
+    /* Returns a kernel's results in memory that the host can read. */
     if (!found || !found->queue || !region || !region->is_host ||
         !tsm_range_holds(region->address, region->size, address, *size))
         return TSM_E_NOT_FOUND;
@@ -325,22 +267,6 @@ static int backend_regions(struct tsm_backend_state *state, const struct tsm_reg
     *regions = state->replay.memory.regions;
     *count = state->replay.memory.region_count;
     return 0;
-}
-
-int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size)
-{
-    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
-    const void *from = (const void *)(uintptr_t)hsa_memory_translate(&replay->memory, address);
-    hsa_status_t status;
-
-    if (!region || !hsa_memory_holds(&replay->memory, address, size))
-        return tsm_fail(TSM_E_NOT_FOUND, "nothing at 0x%llx", (unsigned long long)address);
-    if (region->is_host) {
-        memcpy(out, from, size);
-        return 0;
-    }
-    status = replay->calls.hsa_memory_copy(out, from, size);
-    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "reading memory", status);
 }
 
 static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
@@ -376,30 +302,50 @@ static bool backend_is_software(struct tsm_backend_state *state)
     return state->replay.is_emu;
 }
 
+static const struct tsm_backend_sync sync_table = {
+    .sync = backend_sync,
+    .owns = backend_owns_sync,
+};
+
+static const struct tsm_backend_waits waits_table = {
+    .unblock = backend_unblock_waiters,
+    .is_stuck = backend_is_stuck,
+    .release = backend_release,
+};
+
+static const struct tsm_backend_checkpoint checkpoint_table = {
+    .save = backend_save,
+    .fast_forward = backend_fast_forward,
+};
+
+static const struct tsm_backend_compare compare_table = {
+    .last_host_bytes = backend_last_host_bytes,
+};
+
+static const struct tsm_backend_report report_table = {
+    .translated = backend_translated,
+    .untranslated = backend_untranslated,
+};
+
 const struct tsm_backend hsa_backend = {
     .description = &hsa_description,
+    .host_runs_behind = true,
+    .waits_show_results = true,
     .open = backend_open,
     .close = backend_close,
     .plan = backend_plan,
     .prepare = backend_prepare,
-    .translated = backend_translated,
-    .untranslated = backend_untranslated,
     .host = backend_host,
-    .fast_forward = backend_fast_forward,
-    .host_runs_behind = true,
     .submit = backend_submit,
     .wait = backend_wait,
-    .owns_sync = backend_owns_sync,
-    .waits_show_results = true,
-    .sync = backend_sync,
-    .is_stuck = backend_is_stuck,
-    .unblock_waiters = backend_unblock_waiters,
-    .release = backend_release,
     .readback = backend_readback,
-    .last_host_bytes = backend_last_host_bytes,
     .regions = backend_regions,
     .read = backend_read,
-    .save = backend_save,
     .is_software = backend_is_software,
     .describe = backend_describe,
+    .sync = &sync_table,
+    .waits = &waits_table,
+    .checkpoint = &checkpoint_table,
+    .compare = &compare_table,
+    .report = &report_table,
 };

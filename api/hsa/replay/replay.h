@@ -18,7 +18,8 @@
 #include "api/hsa/hsa_calls.h"
 #include "api/hsa/hsa_real.h"
 #include "api/hsa/sandbox.h"
-#include "format/map.h"
+#include "base/map.h"
+#include "replay/address_space.h"
 #include "replay/backend.h"
 
 #define HSA_PAGE 4096u
@@ -60,7 +61,7 @@ int hsa_agents_plan(struct hsa_replay *replay, const struct sbt_record *record);
 int hsa_agents_open(struct hsa_replay *replay);
 void hsa_agents_close(struct hsa_replay *replay);
 hsa_agent_t hsa_agents_agent(const struct hsa_replay *replay, uint64_t id);
-/* Of an agent here: it performs agent dispatch packets as recorded. */
+/* Tests whether the agents here perform agent dispatch packets as recorded. */
 bool hsa_agents_are_software(const struct hsa_replay *replay, hsa_agent_t agent);
 /* The recorded pool or region, with its counterpart. NULL: there is none of this id. */
 const struct hsa_part *hsa_agents_pool(const struct hsa_replay *replay, uint64_t id);
@@ -86,27 +87,17 @@ struct hsa_placed {
     uint8_t *left;       /* what the program last left in the host's memory; NULL: nothing yet */
 };
 
-/* A range of recorded addresses, whole pages. */
-struct hsa_range {
-    uint64_t start, end;
-    bool is_kept;     /* by a mapping of ours, so far */
-    bool is_reserved; /* as virtual memory */
-};
-
 struct hsa_memory {
-    struct hsa_range *ranges;
-    size_t range_count, range_capacity;
-    struct tsm_region *regions; /* by recorded address */
-    struct hsa_placed *placed;  /* of each region */
+    struct tsm_address_space space; /* recorded, whole pages */
+    struct tsm_region *regions;     /* by recorded address */
+    struct hsa_placed *placed;      /* of each region */
     size_t region_count, region_capacity;
     uint64_t moved_count; /* ever */
     bool is_elsewhere;    /* anything was ever, variables too, at another address than recorded */
 };
 
 int hsa_memory_plan(struct hsa_memory *m, uint64_t address, uint64_t size);
-/* Keep the ranges free: before the runtime is opened. */
-void hsa_memory_keep(struct hsa_memory *m);
-/* Reserve them: when it is open. */
+/* Reserves the recorded addresses as virtual memory. */
 void hsa_memory_reserve(struct hsa_replay *replay);
 int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uint64_t address,
                      uint64_t size, uint64_t seq);
@@ -133,13 +124,13 @@ bool hsa_memory_holds(const struct hsa_memory *m, uint64_t address, uint64_t siz
 /* The same for a box that is not empty: width in bytes, height, depth, bytes from row to row and
  * from plane to plane. */
 bool hsa_memory_holds_box(const struct hsa_memory *m, uint64_t address, const uint64_t box[5]);
-/* Where a recorded address is now; itself when nothing was there. */
+/* Returns the present address for a recorded one; the same address when nothing was there. */
 uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address);
 /* May the region not be written? */
 bool hsa_memory_is_constant(const struct hsa_memory *m, const struct tsm_region *region);
 /* The program, or a copy that it knows of, has left that in memory of the host. */
 int hsa_memory_leave(struct hsa_replay *replay, uint64_t address, uint64_t size);
-/* What was left in those bytes; NULL: nothing yet. */
+/* Returns the former content of those bytes; NULL: nothing yet. */
 const uint8_t *hsa_memory_left(const struct hsa_memory *m, uint64_t address, uint64_t size);
 /* `size` bytes of the region that `address`, as recorded, lies in. */
 int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size);
@@ -171,8 +162,8 @@ void hsa_signal_sent(struct hsa_signal_state *signal);
 void hsa_signal_not_sent(struct hsa_signal_state *signal);
 /* A command is sent that waits for this value. NULL: it waits for nothing. */
 void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
-/* Where a command waits for a value that only the program could have stored, and has not, it is
- * stored now. Returns for how many signals. Any thread may call it at any time. */
+/* Stores the values that commands wait for, that only the program could have stored and that it has
+ * not. Returns the number of signals. Any thread may call it at any time. */
 unsigned hsa_signals_unblock_waiters(const struct hsa_replay *replay);
 /* Tests whether a command waits for a value that only the program can store. */
 bool hsa_signals_stuck(const struct hsa_replay *replay);
@@ -200,14 +191,14 @@ struct hsa_stream {
     struct hsa_arguments *arguments;
     struct hsa_dispatched *dispatched; /* HSA_DISPATCHED_MAX places; NULL: none was sent */
     uint64_t dispatched_count;         /* since then; the newest ones are kept */
-    /* Of copies: what they count down, the newest ones. */
+    /* Signals that the newest copies count down. */
     struct hsa_signal_state *flight[HSA_FLIGHT_MAX];
     uint64_t flight_count;
-    /* Where bytes for the host went, the newest ones. */
+    /* Bytes for the host: where the newest ones went. */
     struct hsa_received {
         uint64_t position, size;
         const uint8_t *data;
-        /* `height` rows in each of `depth` planes; 0: the bytes lie one behind the other */
+        /* `height` rows in each of `depth` planes; 0: the bytes lie one after the other */
         uint64_t width, height, depth, pitch, plane;
     } received[HSA_FLIGHT_MAX];
     uint64_t received_count;
@@ -263,7 +254,7 @@ void hsa_code_finish(struct hsa_replay *replay);
 /* Make what a checkpoint's MEMORY or STATE record says. */
 int hsa_checkpoint_memory(struct hsa_replay *replay, const struct sbt_record *record);
 int hsa_checkpoint_state(struct hsa_replay *replay, const struct sbt_record *record);
-/* As struct tsm_backend says. */
+/* Implements checkpoint saving of struct tsm_backend. */
 int hsa_checkpoint_save(struct hsa_replay *replay, const struct tsm_saver *saver);
 
 /* ---- all ---------------------------------------------------------------------------------------
@@ -280,14 +271,14 @@ struct hsa_replay {
     hsa_sandbox_why_function sandbox_why; /* NULL: there is none */
     struct hsa_machine_parts recorded, here;
     struct hsa_memory memory;
-    struct sbt_map queues; /* streams that are queues */
-    struct sbt_map images; /* recorded handles of images and samplers -> those here */
+    struct tsm_map queues; /* streams that are queues */
+    struct tsm_map images; /* recorded handles of images and samplers -> those here */
     bool keeps_left; /* kernels gave bytes back in memory of the host: what was there before counts
                       */
     struct hsa_stream *streams;
     uint32_t stream_count;
     struct hsa_signal_state *signals; /* the newest first */
-    struct sbt_map objects;           /* type << 32 | id -> state, or the raw handle */
+    struct tsm_map objects;           /* type << 32 | id -> state, or the raw handle */
     /* Values in arguments that look like addresses which are others here; the first one's place. */
     uint64_t untranslated_count;
     const struct hsa_kernel_state *untranslated_kernel;

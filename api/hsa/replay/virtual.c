@@ -30,7 +30,7 @@ static void give_back(struct hsa_replay *replay, struct vmem *vmem)
 void hsa_virtual_finish(struct hsa_replay *replay)
 {
     for (size_t i = 0; i < replay->objects.capacity; i++) {
-        const struct sbt_map_slot *slot = &replay->objects.slots[i];
+        const struct tsm_map_slot *slot = &replay->objects.slots[i];
         struct vmem *vmem = (void *)(uintptr_t)slot->value;
         if (!slot->used || slot->key >> 32 != HSA_OBJECT_VMEM)
             continue;
@@ -127,7 +127,7 @@ int replay_hsa_amd_vmem_retain_alloc_handle(struct hsa_replay *replay,
     return 0;
 }
 
-/* What is mapped stays so. */
+/* Mapped memory stays mapped. */
 int replay_hsa_amd_vmem_handle_release(struct hsa_replay *replay, const struct sbt_record *record)
 {
     struct vmem *vmem =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What agents and memory there are, recorded when the runtime is up: a replay looks for the same.
+ * Records agents and memory when the runtime is up: a replay searches for the same.
  */
 #include "api/hsa/source/source.h"
 
@@ -215,8 +215,8 @@ void hsa_then_init(void)
     }
 }
 
-/* Where the runtime's table is all that leads to us, its first hsa_init() was over before we saw a
- * call. Nobody gets far without asking for agents. */
+/* Notes the start of the runtime: where the runtime's table alone leads to us, its first hsa_init()
+ * was over before we saw a call. Nobody gets far without asking for agents. */
 hsa_status_t hook_hsa_iterate_agents(hsa_agent_callback_t callback, void *data)
 {
     struct tsm_call call;

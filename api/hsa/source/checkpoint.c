@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a checkpoint saves of an HSA program: the values of its signals, and memory that the host's
- * tracking does not save. Its threads are held back while quiet() and
- * save() run, so objects neither come nor go.
+ * Saves the checkpoint of an HSA program: the values of its signals, and memory that the host's
+ * tracking does not save. Its threads are held back while quiet() and save() run, so objects
+ * neither come nor go.
  */
 #include "api/hsa/source/source.h"
 

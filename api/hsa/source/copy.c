@@ -191,7 +191,7 @@ static void append_deps(struct tsm_call *call, uint32_t given, const hsa_signal_
 }
 
 /* Recorded before it is sent: see "Order" in source.h. Others who look at memory must know
- * where it writes before it has its place: a result behind that is of a time when they do. `to`:
+ * where it writes before it has its place: a result after that is of a time when they do. `to`:
  * NULL for nothing. False: not recorded. */
 WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const *src,
                         const struct tsm_box *to, uint32_t dep_count, const hsa_signal_t *deps,
@@ -284,7 +284,7 @@ hsa_status_t hook_hsa_amd_memory_async_copy_on_engine(void *dst, hsa_agent_t dst
 /* ---- boxes -------------------------------------------------------------------------------------
  */
 
-/* Where the box begins. */
+/* Returns the box, with its begin. */
 static struct tsm_box box_at(const hsa_pitched_ptr_t *memory, const hsa_dim3_t *offset,
                              const hsa_dim3_t *range)
 {

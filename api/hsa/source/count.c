@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What counts signals down. Each command takes 1 from its completion signal when it is complete; so
- * a signal has, when all that was sent is complete, a value that is known here. Whoever reads that
- * value, the program or the recorder, knows that these commands are complete, however the program
- * waits.
+ * Counts signals down. Each command takes 1 from its completion signal when it is complete; so a
+ * signal has a value that is known here when all that was sent is complete. Each command takes 1
+ * from its completion signal when it is complete; so a signal has, when all that was sent is
+ * complete, a value that is known here. Whoever reads that value, the program or the recorder,
+ * knows that these commands are complete, however the program waits.
  *
  * The value is not known where other processes or the program, through a pointer, change it as
  * well, or where bits of it are changed while commands are under way.
@@ -29,9 +30,11 @@ struct hsa_landing {
     bool is_late;  /* the program may have known for long */
     hsa_signal_t signal;
     hsa_signal_value_t value; /* that showed it */
+    uint64_t sent_ns;         /* 0: not timed */
+    bool is_copy;
 };
 
-/* Of a signal's handle, as `user`. */
+/* State of a signal's handle, as `user`. */
 struct hsa_count {
     struct hsa_count *next, **link; /* of those with commands under way */
     hsa_signal_t signal;
@@ -52,8 +55,8 @@ struct hsa_count {
     bool has_more_waits;
 };
 
-/* Of a stream, as `user`: what is complete although something before it may not be; and dispatches
- * behind a gate, whose arguments the program may still change. */
+/* State of a stream, as `user`: commands that are complete although an earlier one may not be; and
+ * dispatches after a gate, whose arguments the program may still change. */
 struct order {
     struct hsa_landing *landed; /* by position */
     uint64_t gate;              /* position of the newest packet that waits for a signal */
@@ -179,8 +182,18 @@ static hsa_signal_value_t value_of(const struct hsa_count *c)
 /* ---- sent --------------------------------------------------------------------------------------
  */
 
-static void add_landing(struct hsa_count *c, const struct tsm_call *call, bool in_order)
+/* A signal holds the time of the command that completed it last: several would have one time. */
+static uint64_t time_sent(struct hsa_count *c)
 {
+    for (struct hsa_landing *l = c->first; l; l = l->next)
+        l->sent_ns = 0;
+    return c->first ? 0 : hsa_gpu_time_sent();
+}
+
+static void add_landing(struct hsa_count *c, const struct tsm_call *call, bool in_order,
+                        bool is_copy)
+{
+    const uint64_t sent_ns = time_sent(c);
     struct hsa_landing *landing = c->first;
 
     while (landing && landing->stream != call->stream)
@@ -199,6 +212,8 @@ static void add_landing(struct hsa_count *c, const struct tsm_call *call, bool i
     landing->in_order = in_order;
     landing->is_late = false;
     landing->signal = c->signal;
+    landing->sent_ns = sent_ns;
+    landing->is_copy = is_copy;
 }
 
 void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_order, bool is_copy)
@@ -218,7 +233,7 @@ void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_ord
     if (c) {
         c->expected--;
         c->has_copy |= is_copy;
-        add_landing(c, call, in_order);
+        add_landing(c, call, in_order, is_copy);
     }
     handle->stream = call->stream;
     handle->position = call->position;
@@ -258,6 +273,9 @@ static void complete(struct hsa_landing *landing)
     struct order *order;
 
     hsa_memory_landed(stream, landing->position, landing->in_order, landing->is_late);
+    if (landing->sent_ns)
+        hsa_gpu_time_end(stream, landing->position, landing->signal, landing->is_copy,
+                         landing->sent_ns);
     if (landing->is_late)
         tsm_readback_lost(stream, landing->position);
     tsm_readback_landed(stream, landing->position);
@@ -312,7 +330,7 @@ static struct hsa_landing *landed(struct hsa_count *c, hsa_signal_value_t value,
     return all;
 }
 
-/* What others do to it is not known: 0 ends all, as programs have it. */
+/* A foreign signal's changes are not known: 0 ends all, as programs have it. */
 static struct hsa_landing *landed_foreign(struct hsa_count *c, hsa_signal_value_t value)
 {
     if (value > 0 && !(c->is_known && value <= c->expected))
@@ -571,7 +589,8 @@ void hsa_count_awaits(const struct tsm_call *call, const struct hsa_wait *wait, 
     tsm_lock_give(&lock);
 }
 
-/* What waits for 0 has gone on if it is 0: then it may write where the program does. */
+/* Tests whether a command waits for 0: it has gone on if the value is 0, and may then write where
+ * the program does. */
 bool hsa_count_is_awaited(hsa_signal_t signal)
 {
     const struct hsa_count *c = known_count(signal);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What generated wrappers (hsa_wrappers.c) and hooks say often. Runs inside the traced program: the
- * rules of capture/capture.h hold.
+ * Encodes common arguments for the generated wrappers (hsa_wrappers.c) and hooks. Runs inside the
+ * traced program: the rules of capture/capture.h hold.
  */
 #ifndef API_HSA_SOURCE_ENCODE_H
 #define API_HSA_SOURCE_ENCODE_H

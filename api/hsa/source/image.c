@@ -16,7 +16,8 @@
 /* ---- making ------------------------------------------------------------------------------------
  */
 
-/* Of an image's handle, in `user`: bytes of a pixel, and whether a channel is all that there is. */
+/* Bits of an image handle's `user`: bytes of a pixel, and whether a channel is all that there
+ * is. */
 #define PIXEL_SIZE 0xffu
 #define IS_DEPTH   0x100u
 
@@ -86,7 +87,7 @@ void hsa_after_sampler(struct tsm_call *call, bool ok,
 /* ---- moving pixels -----------------------------------------------------------------------------
  */
 
-/* The pixels of a region as bytes in memory: where a pitch is 0 they lie one behind the other. */
+/* The pixels of a region as bytes in memory: where a pitch is 0 they lie one after the other. */
 static struct tsm_box pixels_at(const void *memory, hsa_ext_image_t image, size_t row_pitch,
                                 size_t slice_pitch, const hsa_ext_image_region_t *region)
 {

@@ -16,7 +16,7 @@ struct passage {
     struct passage *next;
     pthread_t thread;
     const struct hsa_queue_state *queue;
-    const struct hsa_interceptor *at; /* the function that is being called; NULL: behind the last */
+    const struct hsa_interceptor *at; /* the function that is being called; NULL: after the last */
     uint64_t index;
     const struct hsa_sender *sender;
 };

@@ -51,7 +51,7 @@ hsa_amd_memory_pool_t hsa_memory_pool(const void *memory)
     return pool;
 }
 
-/* False: it cannot be read. */
+/* Appends memory of another process. Returns false if it cannot be read. */
 static bool append_content(struct tsm_call *call, const void *memory, size_t size)
 {
     void *bytes = MAP_FAILED;
@@ -113,7 +113,7 @@ void hsa_after_attached(struct tsm_call *call, bool ok, size_t len, void **mappe
 /* ---- signals -----------------------------------------------------------------------------------
  */
 
-/* Of a signal's handle, as `owner`: enum hsa_sharing. */
+/* Count of shared signals. A signal handle's `owner` is its enum hsa_sharing. */
 static uint32_t shared_count; /* ever */
 
 static void share(struct tsm_handle *handle, uint32_t how)
@@ -268,8 +268,8 @@ static bool take_pointer(hsa_signal_t *signal, hsa_signal_value_t *value)
     return found;
 }
 
-/* What the program wrote before it let the command go on comes first. Where it has waited since,
- * the command may have written there, too. */
+/* Records first what the program wrote before it let the command go on. If it has waited since, the
+ * command may have written there, too. */
 void hsa_pointers_look(bool is_late)
 {
     hsa_signal_value_t value;

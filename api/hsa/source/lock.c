@@ -91,7 +91,7 @@ static bool next_part(const struct range *within, uint64_t from, struct range *o
 
 /* ---- */
 
-/* Changes so far are recorded, and what is there then: zeros of memory that is tracked anew count
+/* Changes so far are recorded, and what is there then: zeros of memory that is tracked again count
  * as none. The record of the call is written. */
 static void lock_range(uint64_t start, uint64_t size)
 {

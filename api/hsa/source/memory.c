@@ -8,6 +8,7 @@
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
 #include "api/hsa/source/encode.h"
+#include "base/array.h"
 #include "capture/call/streams.h"
 #include "capture/lock.h"
 
@@ -44,16 +45,10 @@ static struct {
 
 static uint32_t after(uint64_t address)
 {
-    uint32_t low = 0, high = table.count;
+    size_t at;
 
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (table.all[middle].start > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    TSM_BISECT(at, table.count, table.all[at].start > address);
+    return at;
 }
 
 static struct allocation *find(uint64_t address)
@@ -304,7 +299,7 @@ void hsa_memory_created(enum hsa_object object, uint64_t pool, const void *memor
            facts & HSA_POOL_MAY_ALLOW);
 }
 
-/* The next one in [*start, end) with which something happens; *start is behind it then. */
+/* The next one in [*start, end) with which something happens; *start is after it then. */
 static bool take_next(uint64_t *start, uint64_t end, bool (*happens)(struct allocation *allocation),
                       struct allocation *out)
 {
@@ -395,7 +390,7 @@ void hsa_after_notifier(struct tsm_call *call, bool ok)
 }
 
 /* A function of the program that is called meanwhile makes calls of its own: these are recorded,
- * behind this one, when its record is complete. */
+ * after this one, when its record is complete. */
 WRAPPED hsa_status_t frees(uint32_t type, hsa_status_t (*real)(void *ptr), void *ptr)
 {
     hsa_status_t status = HSA_STATUS_SUCCESS;

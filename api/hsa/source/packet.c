@@ -20,7 +20,7 @@ static bool is_in_order(uint16_t header)
     return header >> HSA_PACKET_HEADER_BARRIER & 1;
 }
 
-/* What a kernel is given. */
+/* Arguments of a kernel. */
 struct given {
     const void *words;
     size_t size;
@@ -28,7 +28,7 @@ struct given {
 };
 
 /* Others who look at memory must know what is given before the command has its place: a result that
- * has its own behind that is of a time when they do. */
+ * has its own after that is of a time when they do. */
 static bool begin_with(struct tsm_call *call, uint32_t type, struct tsm_stream *stream,
                        const struct tsm_origin *origin, const struct given *given)
 {

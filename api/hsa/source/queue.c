@@ -42,8 +42,9 @@ struct hsa_queue_state {
     uint64_t room;         /* the runtime's ring has room before that index there */
     bool is_behind;        /* packets that were rung for could not be taken: see pump() */
     bool is_gone;          /* being destroyed */
-    /* Of hsa_amd_queue_intercept_create(): functions, the newest first; the runtime's next index.
-     */
+    hsa_agent_t agent;
+    /* State of hsa_amd_queue_intercept_create(): functions, the newest first; the runtime's next
+     * index. */
     bool is_intercepted;
     const struct hsa_interceptor *interceptors;
     uint64_t real_next;
@@ -56,7 +57,7 @@ static struct hsa_queue_state *all[QUEUE_MAX]; /* NULL: a free place */
 static uint32_t count;                         /* places that were ever taken */
 static uint32_t pumping;                       /* there is a thread that runs pump() */
 
-/* False: there are too many. */
+/* Adds the queue to the list. Returns false if there are too many. */
 static bool add_to_all(struct hsa_queue_state *queue)
 {
     for (uint32_t i = 0; i < QUEUE_MAX; i++) {
@@ -157,8 +158,8 @@ static uint64_t barriers_of(const struct hsa_queue_state *queue)
     return __atomic_load_n(&queue->barriers, __ATOMIC_ACQUIRE);
 }
 
-/* Of the program's packet `index` in the runtime's ring: behind all barriers. A tool's queue is
- * asked for its next one only. */
+/* Returns the index in the runtime's ring of the program's packet `index`: after all barriers. A
+ * tool's queue is asked for its next one only. */
 static uint64_t real_index(const struct hsa_queue_state *queue, uint64_t index)
 {
     return queue->is_intercepted ? queue->real_next : index + (barriers_of(queue) >> BARRIER_BITS);
@@ -214,17 +215,24 @@ static void send_packet(struct hsa_queue_state *queue, const struct tsm_origin *
 {
     uint64_t index = real_index(queue, queue->next);
     uint32_t *to = place(queue->real, index);
+    const uint64_t before = queue->stream->position;
+    hsa_signal_t signal = {0};
 
     hsa_packet_record(queue->stream, queue->is_software, origin, packet);
+    if (queue->stream->position != before)
+        signal = hsa_gpu_time_signal(queue->stream, packet);
     if (queue->barrier_waits || queue->is_intercepted)
         await_room(queue->real, index);
     memcpy(to + 1, packet + 1, PACKET_SIZE - sizeof(*to));
+    if (signal.handle)
+        memcpy((uint8_t *)to + offsetof(hsa_kernel_dispatch_packet_t, completion_signal), &signal,
+               sizeof(signal));
     __atomic_store_n(to, packet[0], __ATOMIC_RELEASE);
     queue->real_next = index + 1;
 }
 
-/* What a tool's functions have made of a packet. Rung for at once: it may be more than there is
- * room. */
+/* Sends the packets that a tool's functions made of one packet, and rings at once: they may be more
+ * than there is room. */
 static void send_made(const struct hsa_sender *sender, const void *packets, uint64_t packet_count)
 {
     tsm_hostmem_publish();
@@ -495,7 +503,8 @@ static hsa_queue_t *make_soft(const hsa_queue_t *like)
     return queue;
 }
 
-/* False: the program gets the runtime's queue, and its packets are not seen. */
+/* Intercepts a queue. Returns false if the program gets the runtime's queue, whose packets are not
+ * seen. */
 static bool intercept(struct hsa_queue_state *queue, hsa_queue_t *real_queue)
 {
     queue->real = real_queue;
@@ -551,6 +560,8 @@ static hsa_status_t make(struct tsm_call *call, struct hsa_queue_state *state, h
     *queue = made;
     if (status == HSA_STATUS_SUCCESS && intercept(state, made))
         *queue = state->given;
+    if (status == HSA_STATUS_SUCCESS)
+        hsa_gpu_time_begin(made, state->stream, agent);
     tsm_call_returned(call, status, status != HSA_STATUS_SUCCESS);
     record_created(call, agent, size, type, private_size, group_size, state->given ? state : NULL);
     tsm_call_commit(call);
@@ -592,7 +603,7 @@ hsa_status_t hook_hsa_amd_queue_intercept_create(hsa_agent_t agent, uint32_t siz
     return make(&call, state, agent, size, type, private_segment_size, group_segment_size, queue);
 }
 
-/* True: it passes through one more function. */
+/* Adds a function that packets pass through. Returns true on success. */
 static bool add_interceptor(struct hsa_queue_state *state, hsa_intercept_handler_t handler,
                             void *data)
 {
@@ -652,6 +663,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
         return hsa_runtime.hsa_queue_destroy(queue);
     }
     hsa_look_around();
+    hsa_gpu_time_collect();
     begun = tsm_call_begin(&call, TYPE_hsa_queue_destroy);
     doorbell = queue->doorbell_signal;
     tsm_handle_remove(SBT_API_HSA, HSA_OBJECT_DOORBELL, doorbell.handle);

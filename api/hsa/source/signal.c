@@ -27,8 +27,8 @@
 /* ---- completion --------------------------------------------------------------------------------
  */
 
-/* What the device wrote is looked at by the thread that has the news; another one must not go on
- * and write there meanwhile. */
+/* Serialises checks of what the device wrote: the thread with the news checks, and another one must
+ * not go on and write there meanwhile. */
 static struct tsm_lock looking;
 static uint32_t lookers;
 
@@ -53,7 +53,7 @@ static void record_load(hsa_signal_t signal, hsa_signal_value_t value)
     tsm_call_commit(&call);
 }
 
-/* False: nothing is complete that was not known to be. */
+/* Publishes completed commands. Returns false if all of them were known to be complete. */
 static bool settle(struct hsa_landing *seen, struct hsa_landing *looked)
 {
     if (!seen && !looked)
@@ -92,6 +92,7 @@ void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value)
     seen = hsa_count_seen(signal, value);
     news = settle(seen, hsa_count_look(NULL));
     end_looking();
+    hsa_gpu_time_collect();
     if (news)
         tsm_checkpoint_point(true);
 }
@@ -149,7 +150,7 @@ static bool hash(uint64_t start, uint64_t size, void *buffer, struct sbt_key *ke
     return true;
 }
 
-/* Of the host's memory it is recorded what changed. */
+/* Records a checksum of device memory. The changes of host memory are recorded elsewhere. */
 static bool checksum(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
 {
     struct sbt_key key;
@@ -221,7 +222,7 @@ WRAPPED bool is_doorbell(hsa_signal_t signal, hsa_signal_value_t value)
     return true;
 }
 
-/* False: it was a doorbell. */
+/* Records a change of a signal. Returns false if the signal was a doorbell. */
 WRAPPED bool changes(struct change *change, uint32_t type, hsa_signal_t signal,
                      hsa_signal_value_t value)
 {
@@ -307,7 +308,7 @@ WRAPPED void swapped(struct change *change, hsa_signal_t signal, bool changed,
         take_note(changed ? seen : NULL, changed ? NULL : seen);
 }
 
-/* What a doorbell held before is nothing to anybody. */
+/* A doorbell's former value means nothing. */
 #define EXCHANGE(name)                                                                             \
     hsa_signal_value_t hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t value)       \
     {                                                                                              \
@@ -499,21 +500,24 @@ hsa_status_t hook_hsa_shut_down(void)
     uint64_t now;
 
     hsa_look_around();
+    hsa_gpu_time_collect();
     hsa_memory_ending();
     if (!tsm_call_begin(&call, TYPE_hsa_shut_down))
         return hsa_runtime.hsa_shut_down();
     status = hsa_runtime.hsa_shut_down();
     tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
     tsm_call_commit(&call);
-    if (hsa_runtime.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &now) != HSA_STATUS_SUCCESS)
+    if (hsa_runtime.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &now) != HSA_STATUS_SUCCESS) {
         hsa_counts_forget();
+        hsa_gpu_time_forget();
+    }
     return status;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------
  */
 
-/* Of a group's handle, as `user`. */
+/* Members of a signal group, as `user` of its handle. */
 struct members {
     uint32_t count;
     hsa_signal_t all[];

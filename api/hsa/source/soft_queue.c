@@ -65,7 +65,7 @@ static bool is_ready(const uint8_t *packet)
     return (header >> HSA_PACKET_HEADER_TYPE & TYPE_MASK) != HSA_PACKET_TYPE_INVALID;
 }
 
-/* What is behind the write index was not written yet. */
+/* Records new packets. Packets after the write index were not written yet. */
 static void record_new(struct soft_queue *soft)
 {
     const hsa_queue_t *queue = soft->queue;

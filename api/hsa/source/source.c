@@ -56,6 +56,13 @@ static void forked(void)
     hsa_memory_forked();
     hsa_locks_forked();
     hsa_virtual_forked();
+    hsa_gpu_time_forget();
+}
+
+static void end(void)
+{
+    hsa_gpu_time_collect();
+    hsa_memory_ending();
 }
 
 static const char *const sonames[] = {"libhsa-runtime64.so.1", "libhsa-runtime64.so", NULL};
@@ -69,7 +76,7 @@ const struct tsm_source hsa_source = {
     .forked = forked,
     .quiet = hsa_checkpoint_quiet,
     .save = hsa_checkpoint_save,
-    .unseen = hsa_memory_ending,
+    .unseen = end,
     .opening = hsa_opening,
     .tables = hsa_tables,
 };

@@ -37,7 +37,7 @@ bool hsa_bind(void);
 /* Is the runtime in the process? */
 bool hsa_is_loaded(void);
 
-/* Of struct tsm_source (table.c). */
+/* Implements tables() of struct tsm_source (table.c). */
 bool hsa_tables(const char *name, void **tables, uint64_t count);
 void hsa_opening(const char *path);
 /* A runtime has brought its tables. */
@@ -45,6 +45,26 @@ extern bool hsa_has_tables;
 
 /* Memory that lives as long as the process, zeroed; NULL when there is none. */
 void *hsa_keep(size_t size);
+
+/* ---- when the device ran what (gpu_time.c) ----------------------------------------------------
+ */
+
+/* TS_GPU_TIME: has the runtime note the times of the packets of `queue`, which was created just now
+ * for `agent` and has that stream (NULL: none), and of copies. */
+void hsa_gpu_time_begin(hsa_queue_t *queue, const struct tsm_stream *stream, hsa_agent_t agent);
+/* Returns the time now if commands are timed, for hsa_gpu_time_end(); else 0. */
+uint64_t hsa_gpu_time_sent(void);
+/* Returns a completion signal of ours for `packet`, the newest one of `stream`; handle 0: it has
+ * one, is no dispatch, or is not timed. The queue's lock is held. */
+hsa_signal_t hsa_gpu_time_signal(const struct tsm_stream *stream, const void *packet);
+/* Writes when the commands ran whose signals of ours say that they are complete. */
+void hsa_gpu_time_collect(void);
+/* Forgets the signals of ours: they are the parent's, or the runtime was shut down. */
+void hsa_gpu_time_forget(void);
+/* Writes when the command at `position` ran, sent at `sent_ns`, which alone has completed `signal`.
+ * The program has not used the signal for another one since. */
+void hsa_gpu_time_end(const struct tsm_stream *stream, uint64_t position, hsa_signal_t signal,
+                      bool is_copy, uint64_t sent_ns);
 
 /* ---- memory (memory.c) --------------------------------------------------------------
  */
@@ -98,11 +118,12 @@ void hsa_memory_queue_destroyed(const struct tsm_stream *stream);
 /* Kernels that are not known to be complete never will be. If they have changed memory of the host,
  * the trace says so. Does not call the runtime. */
 void hsa_memory_ending(void);
-/* The program has set the signal past all calls. If memory that kernels behind it were given has changed, the
- * trace says so: it was the program, before, or they were, since. Outside of a call. */
+/* The program has set the signal past all calls. If memory that kernels after it were given has
+ * changed, the trace says so: it was the program, before, or they were, since. Outside of a call.
+ */
 void hsa_memory_opened(hsa_signal_t signal);
-/* Of use.c: the kernel that `call` sends was given [address, end) of memory of the host;
- * that goes which begins in [from, to). */
+/* Adds (use.c) a use of host memory [address, end) by the kernel that `call` sends, and removes
+ * uses that begin in a range. */
 void hsa_use_add(uint64_t address, uint64_t end, const struct tsm_call *call, bool in_order);
 void hsa_uses_forget(uint64_t from, uint64_t to);
 void hsa_uses_forked(void);
@@ -121,16 +142,17 @@ void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, uintptr_t p
 /* Is there memory of a GPU that the host can reach when it is allowed to? It is, now. */
 bool hsa_memory_may_be_hosts(uint64_t address);
 void hsa_memory_allowed(uint64_t start, uint64_t size);
-/* The next mapping in [*start, end) that waits: it can be reached now, and *start is behind it. */
+/* The next mapping in [*start, end) that waits: it can be reached now, and *start is after it. */
 struct hsa_awake {
     uint64_t start, size;
     bool is_hosts, is_foreign;
 };
 bool hsa_memory_awake(uint64_t *start, uint64_t end, struct hsa_awake *out);
-/* Where the allocation begins, 0: there is none; *vmem: of a mapping, its memory's handle. */
+/* Returns the start of the allocation, 0 if there is none; *vmem: the handle of a mapping's
+ * memory. */
 uint64_t hsa_memory_start(uint64_t address, uint64_t *vmem);
 
-/* Of virtual.c: a mapping has gone; an allocation has. */
+/* Notes that a mapping was removed, or an allocation (virtual.c). */
 void hsa_virtual_unmapped(uint64_t vmem);
 void hsa_virtual_forget(uint64_t address);
 void hsa_virtual_forked(void);
@@ -175,8 +197,8 @@ void hsa_signal_changed(hsa_signal_t signal);
 /* A command is about to be sent that counts it down: what the program did to it through a pointer
  * gets a record. */
 void hsa_signal_counted(hsa_signal_t signal);
-/* What the program did through pointers to signals that commands wait for gets a record. `is_late`:
- * the program has waited meanwhile. */
+/* Records the program's stores through pointers to signals that commands wait for. `is_late`: the
+ * program has waited meanwhile. */
 void hsa_pointers_look(bool is_late);
 /* Does any command wait for such a signal? */
 bool hsa_pointers_any(void);
@@ -200,9 +222,9 @@ struct hsa_landing;
 bool hsa_count_any(void);
 /* Would hsa_count_seen() give anything? */
 bool hsa_count_is_news(hsa_signal_t signal, hsa_signal_value_t value);
-/* What the program knows to be complete, now that it has seen that value. */
+/* Returns the commands that the program knows to be complete after it has seen that value. */
 struct hsa_landing *hsa_count_seen(hsa_signal_t signal, hsa_signal_value_t value);
-/* What is complete by the values that signals have now; of one signal only, or of all. */
+/* Returns the commands that are complete by the present values of one signal, or of all. */
 struct hsa_landing *hsa_count_look(const hsa_signal_t *only);
 /* Calls tell() once for each signal of the list. */
 void hsa_count_tell(const struct hsa_landing *landings,
@@ -270,7 +292,7 @@ struct hsa_interceptor {
     hsa_intercept_handler_t handler;
     void *data;
 };
-/* What comes out in the end goes there: `count` packets. */
+/* Destination of the packets that remain in the end: `count` packets. */
 struct hsa_sender {
     void (*send)(const struct hsa_sender *sender, const void *packets, uint64_t count);
     struct hsa_queue_state *queue;

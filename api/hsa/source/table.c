@@ -31,7 +31,7 @@ struct version {
     uint32_t major, size, step, reserved;
 };
 
-/* Places of the tables in the one that holds them, behind its version. */
+/* Places of the tables in the one that holds them, after its version. */
 enum { CORE, AMD_EXT, FINALIZER, IMAGE, TABLE_COUNT };
 
 /* `exact`: what says that it is this one, but has another size, is another one. */

@@ -62,7 +62,7 @@ static void drop_uses(void)
     __atomic_store_n(&use_count, kept, __ATOMIC_RELEASE);
 }
 
-/* True: another entry says it. */
+/* Merges a use with an earlier one. Returns true if another entry has it. */
 static bool merge_use(const struct use *use,
                       bool (*is_same)(const struct use *, const struct use *))
 {
@@ -151,9 +151,9 @@ bool hsa_memory_begins(const void *words, size_t size)
 /* ---- whose it is -----------------------------------------------------------------------------
  */
 
-/* What kernels that may run have been given is theirs until they are complete, and what they left
- * there is recorded. For results one that is complete counts no more, and one that waits does,
- * unless it waits for the program. */
+/* Tests whether memory belongs to a kernel: memory given to kernels that may run is theirs until
+ * they are complete, and their results are recorded. For results a complete kernel counts no more,
+ * and a waiting one does, unless it waits for the program. */
 static bool is_theirs(const struct use *use)
 {
     if (is_over(use))
@@ -234,7 +234,7 @@ static void remove_use(uint32_t at)
     __atomic_store_n(&use_count, use_count - 1, __ATOMIC_RELEASE);
 }
 
-/* What is read once is not read again for others that are complete. */
+/* Cuts results that were read, so that they are not read again for other complete commands. */
 static void cut_results(uint64_t start, uint64_t end)
 {
     tsm_lock_take(&lock);

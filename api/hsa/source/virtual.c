@@ -19,7 +19,7 @@
 /* ---- handles -----------------------------------------------------------------------------------
  */
 
-/* Of a handle's `user`: its pool's facts, and how it is mapped. */
+/* Bits of a handle's `user`: its pool's facts, and how it is mapped. */
 #define IS_FOREIGN 0x100u
 #define WAS_MAPPED 0x200u
 #define COUNT_UNIT 0x10000u /* its mappings now */
@@ -67,7 +67,7 @@ void hsa_virtual_unmapped(uint64_t vmem)
         note(handle, facts_of(handle) - COUNT_UNIT);
 }
 
-/* Those that wait can be reached now. */
+/* Tracks the memory in [start, end) that waited and can be reached now. */
 static void reach(uint64_t start, uint64_t end)
 {
     struct hsa_awake now;
@@ -155,7 +155,7 @@ static struct exported *free_place(void)
     return exports.count < EXPORT_MAX ? &exports.all[exports.count++] : NULL;
 }
 
-/* What does not fit is taken for another process's when it comes back. */
+/* Notes an export. One that does not fit is taken for another process's when it comes back. */
 static void note_export(int file, uint64_t address, uint64_t vmem)
 {
     int saved_errno = errno;
@@ -237,7 +237,7 @@ static uint64_t file_size(int file)
     return size > 0 ? (uint64_t)size : 0;
 }
 
-/* Where the memory has a handle here already, it is the same one. */
+/* Returns the id of imported memory: its handle's, where the memory has one here already. */
 static uint64_t imported_id(int file, const struct exported *own, hsa_vmem_handle_t handle,
                             hsa_amd_memory_pool_t pool)
 {
@@ -280,7 +280,8 @@ hsa_status_t hook_hsa_amd_vmem_import_shareable_handle(int dmabuf_fd, hsa_vmem_h
     return status;
 }
 
-/* Of its own memory it is one more mapping, of another's an allocation. */
+/* Records an import: one more mapping of the process's own memory, or an allocation of
+ * another's. */
 void hsa_after_interop(struct tsm_call *call, bool ok, int file, size_t *size, void **ptr)
 {
     const struct exported own = ok ? find_export(file) : (struct exported){0};

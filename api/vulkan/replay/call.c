@@ -5,10 +5,10 @@
  */
 #include "api/vulkan/replay/inspect/inspect.h"
 #include "api/vulkan/replay/state/tracker.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 /* ---- what the decoder asks --------------------------------------------------------------- */
@@ -79,14 +79,12 @@ static bool is_wanted(void *user, const struct vk_struct *type)
 static int find_value(void *user, uint32_t index, const uint8_t **data, size_t *size)
 {
     struct vkr_call *c = user;
-    struct sbt_value *values = realloc(c->values, (c->value_count + 1) * sizeof(*values));
     struct sbt_value *value;
     int there;
 
-    if (!values)
+    if (!TSM_ARRAY_RESIZE(c->values, c->value_count + 1))
         return TSM_E_MEMORY;
-    c->values = values;
-    value = &values[c->value_count++];
+    value = &c->values[c->value_count++];
     memset(value, 0, sizeof(*value));
     there = sbt_reader_value(c->r->reader, c->record, index, value);
     *data = value->data;
@@ -184,7 +182,7 @@ void vkr_chain_remove(const void **next, VkStructureType type)
 
 /* ---- objects made and gone --------------------------------------------------------------- */
 
-/* Those that a pool takes with it. */
+/* Returns the pool that takes the object with it. */
 static struct vkr_object *find_parent(const struct vkr_call *c)
 {
     const struct vk_args_vkAllocateCommandBuffers *buffers = (const void *)c->args;
@@ -243,7 +241,7 @@ static void remove_listed(struct vkr_call *c, const struct vk_member *m, uint32_
     }
 }
 
-/* What is recorded of a destroying command: its object, or a list of objects. */
+/* Removes the objects of a destroying command: its object, or a list of objects. */
 void vkr_call_destroyed(struct vkr_call *c)
 {
     const struct vk_member *members = &vk_arguments[c->command->first];
@@ -393,8 +391,8 @@ static const struct hook {
     AT(vkSignalSemaphore) = {vkr_signal_semaphore, false},
     AT(vkSignalSemaphoreKHR) = {vkr_signal_semaphore, false},
     AT(vkQueueSubmit) = {vkr_submit, false},
-    AT(vkQueueSubmit2) = {vkr_submit2, false},
-    AT(vkQueueSubmit2KHR) = {vkr_submit2, false},
+    AT(vkQueueSubmit2) = {vkr_submit, false},
+    AT(vkQueueSubmit2KHR) = {vkr_submit, false},
     AT(vkQueueBindSparse) = {vkr_bind_sparse, false},
     AT(vkDestroySemaphore) = {vkr_destroy_semaphore, false},
     AT(vkDestroySurfaceKHR) = {vkr_destroy_surface, true},
@@ -431,7 +429,8 @@ static int dispatch(struct vkr_call *c)
     return vkr_call_driver(c);
 }
 
-/* What is not repeated may name what was not made: functions of the program, layers' objects. */
+/* Tests whether a record is left out. It may name objects that were not created: functions of the
+ * program, layers' objects. */
 static bool is_left_out(const struct sbt_record *record)
 {
     const struct vk_command *command = vk_command_of(SBT_TYPE_CALL(record->type));

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 struct vkr_completed {
     const struct vkr_device *device;
     VkFence fence; /* none: the command was not sent, or it was waited for */
@@ -26,7 +28,7 @@ static uint64_t key_told(const struct sbt_record *record, const struct sbt_schem
 /* NULL: no record asks for it. */
 static struct vkr_completed *find(const struct vkr *r, uint64_t key)
 {
-    const uint64_t *place = sbt_map_find(&r->reached_places, key);
+    const uint64_t *place = tsm_map_find(&r->reached_places, key);
 
     return place && *place ? &r->reached[*place - 1] : NULL;
 }
@@ -34,20 +36,17 @@ static struct vkr_completed *find(const struct vkr *r, uint64_t key)
 int vkr_completed_plan(struct vkr *r, const struct sbt_record *record,
                        const struct sbt_schema *schema)
 {
-    struct vkr_completed *list;
     uint64_t *place;
     bool added;
 
     if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_COMPLETE) || !schema)
         return 0;
-    place = sbt_map_insert(&r->reached_places, key_told(record, schema), &added);
+    place = tsm_map_insert(&r->reached_places, key_told(record, schema), &added);
     if (place && !added)
         return 0;
-    list = place ? realloc(r->reached, (r->reached_count + 1) * sizeof(*list)) : NULL;
-    if (!list)
+    if (!place || !TSM_ARRAY_RESIZE(r->reached, r->reached_count + 1))
         return tsm_fail(TSM_E_MEMORY, "no memory for what is waited for");
-    r->reached = list;
-    list[r->reached_count++] = (struct vkr_completed){NULL, VK_NULL_HANDLE};
+    r->reached[r->reached_count++] = (struct vkr_completed){NULL, VK_NULL_HANDLE};
     *place = r->reached_count;
     return 0;
 }
@@ -105,5 +104,5 @@ void vkr_completed_drop(struct vkr *r, const struct vkr_device *device)
 void vkr_completed_finish(struct vkr *r)
 {
     free(r->reached);
-    sbt_map_finish(&r->reached_places);
+    tsm_map_finish(&r->reached_places);
 }

@@ -131,7 +131,7 @@ bool vkr_is_of_windows(const char *name)
     return false;
 }
 
-/* Of layers and of windows: replay has neither, unless they are there anyhow. */
+/* Tests for an extension of layers or windows: replay has neither, unless they are there anyhow. */
 bool vkr_is_dispensable(const char *name)
 {
     static const char *const names[] = {
@@ -303,7 +303,7 @@ void vkr_instance_close(struct vkr_instance *i)
     free(i);
 }
 
-/* What an instance or a device takes with it when it goes: programs may leave objects behind. */
+/* Forgets the objects that an instance or a device destroys with it: programs may leave objects. */
 void vkr_forget(struct vkr *r, const struct vkr_instance *instance, const struct vkr_device *device)
 {
     r->objects.cursor = r->objects.last;

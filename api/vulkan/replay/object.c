@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recorded ids and what stands for them now. An object that is gone is not found any more: a
+ * Recorded ids and what stands for them now. A destroyed object is not found any more: a
  * damaged trace that uses it is refused before a driver sees it.
  */
 #include "api/vulkan/replay/inspect/inspect.h"
@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-/* Of an id below 2^48: a larger one would reach into the type. */
+/* Returns the key of an id below 2^48: a larger one would reach into the type. */
 static uint64_t key_of(uint32_t type, uint64_t id)
 {
     return (uint64_t)type << 48 | id;
@@ -19,7 +19,7 @@ static uint64_t key_of(uint32_t type, uint64_t id)
 
 struct vkr_object *vkr_object_find(const struct vkr *r, uint32_t type, uint64_t id)
 {
-    const uint64_t *place = id >> 48 ? NULL : sbt_map_find(&r->objects.places, key_of(type, id));
+    const uint64_t *place = id >> 48 ? NULL : tsm_map_find(&r->objects.places, key_of(type, id));
 
     return place ? (struct vkr_object *)(uintptr_t)*place : NULL;
 }
@@ -31,7 +31,7 @@ static uint64_t raw_key(uint32_t type, uint64_t raw)
 
 struct vkr_object *vkr_object_of(const struct vkr *r, uint32_t type, uint64_t raw)
 {
-    const uint64_t *place = sbt_map_find(&r->objects.raws, raw_key(type, raw));
+    const uint64_t *place = tsm_map_find(&r->objects.raws, raw_key(type, raw));
     struct vkr_object *o = place ? (struct vkr_object *)(uintptr_t)*place : NULL;
 
     while (o && (o->type != type || o->raw != raw))
@@ -42,7 +42,7 @@ struct vkr_object *vkr_object_of(const struct vkr *r, uint32_t type, uint64_t ra
 static bool note_raw(struct vkr *r, struct vkr_object *o)
 {
     bool added;
-    uint64_t *place = sbt_map_insert(&r->objects.raws, raw_key(o->type, o->raw), &added);
+    uint64_t *place = tsm_map_insert(&r->objects.raws, raw_key(o->type, o->raw), &added);
 
     if (!place)
         return false;
@@ -55,7 +55,7 @@ static bool note_raw(struct vkr *r, struct vkr_object *o)
 
 static void forget_raw(struct vkr *r, struct vkr_object *o)
 {
-    uint64_t key = raw_key(o->type, o->raw), *place = sbt_map_find(&r->objects.raws, key);
+    uint64_t key = raw_key(o->type, o->raw), *place = tsm_map_find(&r->objects.raws, key);
 
     if (o->newer_same)
         o->newer_same->older_same = o->older_same;
@@ -64,7 +64,7 @@ static void forget_raw(struct vkr *r, struct vkr_object *o)
     if (o->older_same)
         o->older_same->newer_same = o->newer_same;
     if (place && !*place)
-        sbt_map_remove(&r->objects.raws, key);
+        tsm_map_remove(&r->objects.raws, key);
     o->older_same = o->newer_same = NULL;
 }
 
@@ -112,7 +112,7 @@ struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uin
         return vkr_object_set_raw(r, o, raw) ? o : NULL;
     /* Made a second time: nothing finds the first by its id any more, but it is there until the
      * end. */
-    place = id >> 48 ? NULL : sbt_map_insert(&r->objects.places, key_of(type, id), &added);
+    place = id >> 48 ? NULL : tsm_map_insert(&r->objects.places, key_of(type, id), &added);
     o = place ? calloc(1, sizeof(*o)) : NULL;
     if (!o)
         return NULL;
@@ -123,7 +123,7 @@ struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uin
     return vkr_object_set_raw(r, o, raw) ? o : NULL;
 }
 
-/* What its type keeps beside the handle. */
+/* Drops the data that its type keeps beside the handle. */
 static void drop_content(struct vkr *r, struct vkr_object *o)
 {
     if (o->type == VK_OBJECT_VkDeviceMemory && o->user)
@@ -145,7 +145,7 @@ static void unlink_object(struct vkr *r, struct vkr_object *o)
     struct vkr_objects *objects = &r->objects;
 
     if (vkr_object_find(r, o->type, o->id) == o)
-        sbt_map_remove(&objects->places, key_of(o->type, o->id));
+        tsm_map_remove(&objects->places, key_of(o->type, o->id));
     forget_raw(r, o);
     vkr_object_set_parent(o, NULL);
     if (objects->cursor == o)
@@ -235,6 +235,6 @@ void vkr_objects_finish(struct vkr *r)
             o->device->dispatch.f.vkDeviceWaitIdle(o->device->dispatch.device);
     while (r->objects.last)
         close_object(r, r->objects.last);
-    sbt_map_finish(&r->objects.places);
-    sbt_map_finish(&r->objects.raws);
+    tsm_map_finish(&r->objects.places);
+    tsm_map_finish(&r->objects.raws);
 }

@@ -119,7 +119,7 @@ static bool has_name(const struct vkr *r, const struct vkr_required_device *d, u
     return name && strcmp(p.deviceName, name) == 0;
 }
 
-/* What speaks against a device, the weightiest first. */
+/* Returns the reasons against a device, the weightiest first. */
 static uint32_t against(struct vkr *r, const struct vkr_required_device *d, uint32_t place)
 {
     return (misses_of(r, d->physical, place) > 0 ? 4 : 0) + (has_name(r, d, place) ? 0 : 2) +

@@ -72,7 +72,7 @@ static int await_query(struct vkr_call *c, const struct vk_args_vkGetQueryPoolRe
                : tsm_fail(TSM_E_DEVICE, "vkGetQueryPoolResults gave %s", vkr_result_name(result));
 }
 
-/* Partial results are success, whatever is there: the word behind each says what the program saw.
+/* Partial results are success, whatever is there: the word after each says what the program saw.
  */
 static int await_partial(struct vkr_call *c, const struct vk_args_vkGetQueryPoolResults *a)
 {

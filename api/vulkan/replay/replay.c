@@ -20,7 +20,7 @@ static void backend_close(struct tsm_backend_state *state)
     struct vkr *r = &state->replay;
 
     vkr_writes_finish(r);
-    vkr_inspect_finish(r->look);
+    vkr_inspect_finish(r->inspect);
     vkr_shaders_finish(r);
     vkr_loop_snapshot_finish(r);
     vkr_objects_finish(r);
@@ -29,7 +29,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_fixed_addresses_finish(r);
     vkr_share_finish(r);
     vkr_completed_finish(r);
-    vkr_ranges_finish(&r->stamps);
+    tsm_address_space_finish(&r->stamps);
     vkr_capture_replay_address_finish(r);
     vkr_addresses_finish(r);
     vkr_devices_finish(r);
@@ -66,7 +66,7 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
     pthread_mutex_init(&state->replay.lock, NULL);
     vk_arena_init(&state->replay.arena, VK_ARENA_LIMIT);
     vk_arena_init(&state->replay.needs.arena, VK_ARENA_LIMIT);
-    error = vkr_inspect_init(&state->replay.look, options);
+    error = vkr_inspect_init(&state->replay.inspect, options);
     if (!error)
         error = vkr_shaders_open(&state->replay);
     if (error)
@@ -84,17 +84,16 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
 
     if (!error)
         error = vkr_requirements_plan(r, record);
-    return error || !r->look ? error : vkr_inspect_plan(r, record);
+    return error || !r->inspect ? error : vkr_inspect_plan(r, record);
 }
 
 static int backend_prepare(struct tsm_backend_state *state)
 {
     struct vkr *r = &state->replay;
-    int error = r->look ? vkr_inspect_check(r) : 0;
+    int error = r->inspect ? vkr_inspect_check(r) : 0;
 
     if (error)
         return error;
-    vkr_ranges_merge(&r->memories.program);
     vkr_fixed_address_take(r);
     vkr_writes_prepare(r);
     error = vkr_loader_open(&r->loader, r->options->library);
@@ -268,17 +267,17 @@ static int backend_save(struct tsm_backend_state *state, const struct tsm_saver 
     return vkr_save(&state->replay, saver);
 }
 
-static bool backend_repeats(struct tsm_backend_state *state, const struct sbt_record *record)
+static bool backend_can_repeat(struct tsm_backend_state *state, const struct sbt_record *record)
 {
     return vkr_loop_snapshot_allows(&state->replay, record);
 }
 
-static int backend_hold(struct tsm_backend_state *state)
+static int backend_loop_snapshot(struct tsm_backend_state *state)
 {
     return vkr_loop_snapshot_take(&state->replay);
 }
 
-static int backend_back(struct tsm_backend_state *state)
+static int backend_loop_restore(struct tsm_backend_state *state)
 {
     return vkr_loop_snapshot_restore(&state->replay);
 }
@@ -297,17 +296,17 @@ static bool backend_wants_inspection(struct tsm_backend_state *state,
     return vkr_inspect_wanted(&state->replay, record);
 }
 
-static int backend_inspect(struct tsm_backend_state *state, const struct sbt_record *record)
+static int backend_inspect_write(struct tsm_backend_state *state, const struct sbt_record *record)
 {
     return vkr_inspect(&state->replay, record);
 }
 
-static uint64_t backend_inspection_files(struct tsm_backend_state *state)
+static uint64_t backend_inspect_file_count(struct tsm_backend_state *state)
 {
-    return state->replay.look ? state->replay.look->files : 0;
+    return state->replay.inspect ? state->replay.inspect->files : 0;
 }
 
-static int backend_ended(struct tsm_backend_state *state)
+static int backend_inspect_finish(struct tsm_backend_state *state)
 {
     vkr_present_window_linger(&state->replay);
     return vkr_shaders_check(&state->replay);
@@ -330,41 +329,69 @@ static void backend_describe(struct tsm_backend_state *state, char *out, size_t 
                VK_API_VERSION_MINOR(p.apiVersion), VK_API_VERSION_PATCH(p.apiVersion));
 }
 
+static const struct tsm_backend_sync sync_table = {
+    .sync = backend_sync,
+    .owns = backend_owns_sync,
+    .reached = backend_reached,
+};
+
+static const struct tsm_backend_waits waits_table = {
+    .unblock = backend_unblock_waiters,
+    .describe_last = backend_describe_last,
+};
+
+static const struct tsm_backend_checkpoint checkpoint_table = {
+    .save = backend_save,
+    .fast_forward = backend_fast_forward,
+};
+
+static const struct tsm_backend_loop loop_table = {
+    .can_repeat = backend_can_repeat,
+    .snapshot = backend_loop_snapshot,
+    .restore = backend_loop_restore,
+};
+
+static const struct tsm_backend_inspect inspect_table = {
+    .wants = backend_wants_inspection,
+    .write = backend_inspect_write,
+    .file_count = backend_inspect_file_count,
+    .finish = backend_inspect_finish,
+};
+
+static const struct tsm_backend_compare compare_table = {
+    .ignore_timestamps = backend_ignore_timestamps,
+    .uncompared = backend_uncompared,
+    .mixed = backend_mixed,
+    .describe_address = backend_describe_address,
+};
+
+static const struct tsm_backend_report report_table = {
+    .translated = backend_translated,
+    .validation = backend_validation,
+};
+
 extern const struct tsm_backend vulkan_backend; /* replay/backends.c */
 
 const struct tsm_backend vulkan_backend = {
     .description = &vulkan_description,
+    .host_runs_behind = true,
     .open = backend_open,
     .close = backend_close,
     .plan = backend_plan,
     .prepare = backend_prepare,
-    .translated = backend_translated,
-    .validation = backend_validation,
     .host = backend_host,
-    .fast_forward = backend_fast_forward,
-    .host_runs_behind = true,
     .submit = backend_submit,
     .submit_sync_only = backend_submit_sync_only,
     .wait = backend_wait,
-    .owns_sync = backend_owns_sync,
-    .sync = backend_sync,
-    .reached = backend_reached,
-    .unblock_waiters = backend_unblock_waiters,
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
-    .ignore_timestamps = backend_ignore_timestamps,
-    .uncompared = backend_uncompared,
-    .mixed = backend_mixed,
-    .save = backend_save,
-    .repeats = backend_repeats,
-    .hold = backend_hold,
-    .back = backend_back,
-    .describe_address = backend_describe_address,
-    .wants_inspection = backend_wants_inspection,
-    .inspect = backend_inspect,
-    .inspection_files = backend_inspection_files,
-    .ended = backend_ended,
-    .describe_last = backend_describe_last,
     .describe = backend_describe,
+    .sync = &sync_table,
+    .waits = &waits_table,
+    .checkpoint = &checkpoint_table,
+    .loop = &loop_table,
+    .inspect = &inspect_table,
+    .compare = &compare_table,
+    .report = &report_table,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the trace needs of a device, gathered before anything runs, and whether it is here: a replay
- * that cannot work is refused with a list, not in the middle.
+ * Gathers the trace's requirements before anything runs, and compares them with the devices here: a
+ * replay that cannot work is refused at once, with a list.
  */
 #include "api/vulkan/replay/replay.h"
 
@@ -48,7 +48,7 @@ static int note_image(struct vkr *r, struct vkr_call *c)
     info.queueFamilyIndexCount = 0;
     key = tsm_hash_key(&info, sizeof(info));
     memcpy(&hash, &key, sizeof(hash));
-    if (!sbt_map_insert(&r->needs.seen, hash ^ c->record->slots[0], &added) || !added)
+    if (!tsm_map_insert(&r->needs.seen, hash ^ c->record->slots[0], &added) || !added)
         return 0;
     image = vk_arena_take(&r->needs.arena, sizeof(*image));
     if (!image)
@@ -87,7 +87,7 @@ static int note_format(struct vkr *r, struct vkr_call *c, VkFormat format,
     bool added;
 
     memcpy(&hash, &key, sizeof(hash));
-    if (!sbt_map_insert(&r->needs.seen, hash, &added) || !added)
+    if (!tsm_map_insert(&r->needs.seen, hash, &added) || !added)
         return 0;
     f = vk_arena_take(&r->needs.arena, sizeof(*f));
     if (!f)
@@ -121,7 +121,7 @@ static int note_vertices(struct vkr *r, struct vkr_call *c)
     return error;
 }
 
-/* Of each device once. */
+/* Notes the limits of each device once. */
 static int note_limits(struct vkr *r, struct vkr_call *c, const VkPhysicalDeviceLimits *limits)
 {
     struct vkr_required_limits *l = r->needs.limits;
@@ -236,7 +236,7 @@ int vkr_requirements_plan(struct vkr *r, const struct sbt_record *record)
 void vkr_requirements_finish(struct vkr *r)
 {
     vk_arena_finish(&r->needs.arena);
-    sbt_map_finish(&r->needs.seen);
+    tsm_map_finish(&r->needs.seen);
     memset(&r->needs, 0, sizeof(r->needs));
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/vulkan/replay/state/tracker.h"
+#include "base/array.h"
 #include "base/text.h"
 
 /* ---- what was given away ----------------------------------------------------------------- */
@@ -23,43 +24,32 @@ static uint64_t key_of(uint32_t type, uint64_t fd)
     return (uint64_t)type << 32 | (uint32_t)fd;
 }
 
-static uint64_t numbered(const struct sbt_map *map, uint32_t type, uint64_t fd)
+static uint64_t numbered(const struct tsm_map *map, uint32_t type, uint64_t fd)
 {
-    const uint64_t *place = sbt_map_find(map, key_of(type, fd));
-
-    return place ? *place : 0;
+    return tsm_map_get(map, key_of(type, fd), 0);
 }
 
-static int put(struct sbt_map *map, uint64_t key, uint64_t value)
+static int put(struct tsm_map *map, uint64_t key, uint64_t value)
 {
-    bool added;
-    uint64_t *place = sbt_map_insert(map, key, &added);
-
-    if (!place)
-        return tsm_fail(TSM_E_MEMORY, "no memory for shared objects");
-    *place = value;
-    return 0;
+    return tsm_map_set(map, key, value) ? 0
+                                        : tsm_fail(TSM_E_MEMORY, "no memory for shared objects");
 }
 
 /* A number that is given out again was closed by the program. */
 static struct vkr_given *add_given(struct vkr_share *s, uint32_t type, uint64_t fd)
 {
     uint64_t old = numbered(&s->numbers, type, fd);
-    struct vkr_given *list;
 
     if (old) {
         if (s->list[old - 1].fd >= 0)
             close(s->list[old - 1].fd);
         return &s->list[old - 1];
     }
-    list = realloc(s->list, (s->count + 1) * sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_RESIZE(s->list, s->count + 1) ||
+        put(&s->numbers, key_of(type, fd), s->count + 1))
         return NULL;
-    s->list = list;
-    if (put(&s->numbers, key_of(type, fd), s->count + 1))
-        return NULL;
-    list[s->count] = (struct vkr_given){.fd = -1};
-    return &list[s->count++];
+    s->list[s->count] = (struct vkr_given){.fd = -1};
+    return &s->list[s->count++];
 }
 
 static int give(struct vkr_call *c, uint32_t type, uint64_t id, int fd, bool is_copy)
@@ -75,7 +65,7 @@ static int give(struct vkr_call *c, uint32_t type, uint64_t id, int fd, bool is_
     return 0;
 }
 
-/* What the trace's record says that an import comes from; NULL: from outside. */
+/* Returns the recorded origin of an import; NULL: from outside. */
 static const struct vkr_given *find_given(const struct vkr *r, uint32_t type, uint64_t id, int fd)
 {
     const struct vkr_share *s = &r->share;
@@ -110,9 +100,9 @@ void vkr_share_finish(struct vkr *r)
         if (s->list[i].fd >= 0)
             close(s->list[i].fd);
     free(s->list);
-    sbt_map_finish(&s->numbers);
-    sbt_map_finish(&s->planned);
-    sbt_map_finish(&s->inside);
+    tsm_map_finish(&s->numbers);
+    tsm_map_finish(&s->planned);
+    tsm_map_finish(&s->inside);
     memset(s, 0, sizeof(*s));
 }
 
@@ -161,8 +151,8 @@ int vkr_get_memory_fd(struct vkr_call *c)
     return error ? error : give(c, VK_OBJECT_VkDeviceMemory, o->id, fd, false);
 }
 
-/* What is taken out as a sync file is gone from the semaphore or fence, as if it was waited for.
- * Early nothing was sent: there is nothing to take out. */
+/* Exports a semaphore. A sync file takes the signal out of the semaphore or fence, as a wait would.
+ * In fast forward nothing was sent, so there is no signal to take. */
 int vkr_get_semaphore_fd(struct vkr_call *c)
 {
     const struct vk_args_vkGetSemaphoreFdKHR *a = (const void *)c->args;
@@ -177,7 +167,7 @@ int vkr_get_semaphore_fd(struct vkr_call *c)
     *a->pFd = -1;
     if (!is_copy || !c->r->is_early)
         error = vkr_call_driver(c);
-    if (!is_copy && !sbt_map_find(&c->r->share.inside, o->id))
+    if (!is_copy && !tsm_map_find(&c->r->share.inside, o->id))
         s->is_outside = true;
     if (is_copy)
         s->is_signalled = false;

@@ -7,10 +7,11 @@
  */
 #include "api/vulkan/replay/inspect/inspect.h"
 #include "api/vulkan/replay/state/tracker.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/tables/submit.h"
+#include "base/array.h"
 #include "base/text.h"
 
 #define FOREVER UINT64_MAX
@@ -119,16 +120,8 @@ int vkr_signal_semaphore(struct vkr_call *c)
 
 static struct vkr_stream *find_stream(struct vkr *r, uint32_t number)
 {
-    if (number >= r->stream_count) {
-        uint32_t more = (number + 1) * 2;
-        struct vkr_stream *list = realloc(r->streams, more * sizeof(*list));
-        if (!list)
-            return NULL;
-        memset(list + r->stream_count, 0, (more - r->stream_count) * sizeof(*list));
-        r->streams = list;
-        r->stream_count = more;
-    }
-    return &r->streams[number];
+    return TSM_ARRAY_EXTEND(r->streams, r->stream_count, (size_t)number + 1) ? &r->streams[number]
+                                                                             : NULL;
 }
 
 /* The queue of a submit is its stream's from now on. */
@@ -173,22 +166,6 @@ static int fail_wait(const struct vkr *r, const char *call, VkResult result)
 
 /* ---- submits ----------------------------------------------------------------------------- */
 
-static uint64_t value_at(const uint64_t *values, uint32_t count, uint32_t i)
-{
-    return values && i < count ? values[i] : 0;
-}
-
-static uint64_t wait_value_of(const VkTimelineSemaphoreSubmitInfo *values, uint32_t i)
-{
-    return values ? value_at(values->pWaitSemaphoreValues, values->waitSemaphoreValueCount, i) : 0;
-}
-
-static uint64_t signal_value_of(const VkTimelineSemaphoreSubmitInfo *values, uint32_t i)
-{
-    return values ? value_at(values->pSignalSemaphoreValues, values->signalSemaphoreValueCount, i)
-                  : 0;
-}
-
 /* A submit to `queue` waits for it. What others signal is signalled there before. */
 static int meet_wait(struct vkr_call *c, VkQueue queue, VkSemaphore raw, uint64_t value)
 {
@@ -214,29 +191,21 @@ static int meet_signal(struct vkr_call *c, VkQueue queue, VkSemaphore raw, uint6
     return error || !s || !s->is_timeline ? error : vkr_note_timeline(c->r, queue, s, value);
 }
 
-static int meet_submit(struct vkr_call *c, VkQueue queue, const VkSubmitInfo *info)
+static int meet_submit(struct vkr_call *c, const struct vk_submit *submit)
 {
-    const VkTimelineSemaphoreSubmitInfo *values =
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
     int error = 0;
 
-    for (uint32_t i = 0; i < info->waitSemaphoreCount && !error; i++)
-        error = meet_wait(c, queue, info->pWaitSemaphores[i], wait_value_of(values, i));
-    for (uint32_t i = 0; i < info->signalSemaphoreCount && !error; i++)
-        error = meet_signal(c, queue, info->pSignalSemaphores[i], signal_value_of(values, i));
-    return error;
-}
-
-static int meet_submit2(struct vkr_call *c, VkQueue queue, const VkSubmitInfo2 *info)
-{
-    const VkSemaphoreSubmitInfo *waits = info->pWaitSemaphoreInfos,
-                                *signals = info->pSignalSemaphoreInfos;
-    int error = 0;
-
-    for (uint32_t i = 0; i < info->waitSemaphoreInfoCount && !error; i++)
-        error = meet_wait(c, queue, waits[i].semaphore, waits[i].value);
-    for (uint32_t i = 0; i < info->signalSemaphoreInfoCount && !error; i++)
-        error = meet_signal(c, queue, signals[i].semaphore, signals[i].value);
+    for (uint32_t i = 0; i < submit->count && !error; i++) {
+        const struct vk_batch batch = vk_submit_batch(submit, i);
+        for (uint32_t k = 0; k < batch.wait_count && !error; k++) {
+            const struct vk_batch_semaphore s = vk_batch_wait(&batch, k);
+            error = meet_wait(c, submit->queue, s.semaphore, s.value);
+        }
+        for (uint32_t k = 0; k < batch.signal_count && !error; k++) {
+            const struct vk_batch_semaphore s = vk_batch_signal(&batch, k);
+            error = meet_signal(c, submit->queue, s.semaphore, s.value);
+        }
+    }
     return error;
 }
 
@@ -250,7 +219,7 @@ void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
 }
 
 /* Send work: whole, up to the command that is looked for, or, early, not at all. Where the
- * recording waited for each submit, so do we: what the program did next it did behind it. */
+ * recording waited for each submit, so do we: the program did its next steps afterwards. */
 static int send(struct vkr_call *c, VkQueue queue)
 {
     struct vkr_stream stream;
@@ -268,28 +237,18 @@ static int send(struct vkr_call *c, VkQueue queue)
 
 int vkr_submit(struct vkr_call *c)
 {
-    struct vk_args_vkQueueSubmit *a = (void *)c->args;
-    int error = c->r->is_early ? 0 : note_submit(c, a->queue);
+    struct vk_submit submit;
+    int error;
 
-    for (uint32_t i = 0; i < a->submitCount && c->r->is_hollow; i++)
-        ((VkSubmitInfo *)(uintptr_t)a->pSubmits)[i].commandBufferCount = 0; /* our arena */
-    for (uint32_t i = 0; i < a->submitCount && !error; i++)
-        error = meet_submit(c, a->queue, &a->pSubmits[i]);
-    vkr_state_tracker_submit(c, a->submitCount, a->pSubmits, a->fence);
-    return error ? error : send(c, a->queue);
-}
-
-int vkr_submit2(struct vkr_call *c)
-{
-    struct vk_args_vkQueueSubmit2 *a = (void *)c->args;
-    int error = c->r->is_early ? 0 : note_submit(c, a->queue);
-
-    for (uint32_t i = 0; i < a->submitCount && c->r->is_hollow; i++)
-        ((VkSubmitInfo2 *)(uintptr_t)a->pSubmits)[i].commandBufferInfoCount = 0; /* our arena */
-    for (uint32_t i = 0; i < a->submitCount && !error; i++)
-        error = meet_submit2(c, a->queue, &a->pSubmits[i]);
-    vkr_state_tracker_submit2(c, a->submitCount, a->pSubmits, a->fence);
-    return error ? error : send(c, a->queue);
+    if (!vk_submit_of(&submit, c->record->type, c->args))
+        return 0;
+    error = c->r->is_early ? 0 : note_submit(c, submit.queue);
+    if (c->r->is_hollow)
+        vk_submit_empty(&submit); /* in our arena */
+    if (!error)
+        error = meet_submit(c, &submit);
+    vkr_state_tracker_submit(c, &submit);
+    return error ? error : send(c, submit.queue);
 }
 
 /* Early: the memory is bound, but nothing is waited for or signalled. */
@@ -309,17 +268,11 @@ int vkr_bind_sparse(struct vkr_call *c)
     struct vk_args_vkQueueBindSparse *a = (void *)c->args;
     VkBindSparseInfo *early =
         c->r->is_early ? vkr_call_take(c, (a->bindInfoCount + 1) * sizeof(*early)) : NULL;
+    struct vk_submit submit;
     int error = note_submit(c, a->queue);
 
-    for (uint32_t i = 0; i < a->bindInfoCount && !error; i++) {
-        const VkBindSparseInfo *b = &a->pBindInfo[i];
-        VkSubmitInfo info = {.pNext = b->pNext,
-                             .waitSemaphoreCount = b->waitSemaphoreCount,
-                             .pWaitSemaphores = b->pWaitSemaphores,
-                             .signalSemaphoreCount = b->signalSemaphoreCount,
-                             .pSignalSemaphores = b->pSignalSemaphores};
-        error = meet_submit(c, a->queue, &info);
-    }
+    if (!error && vk_submit_of(&submit, c->record->type, c->args))
+        error = meet_submit(c, &submit);
     vkr_state_tracker_fence(c->r, a->fence, true);
     if (c->r->is_early && !early)
         return tsm_fail(TSM_E_MEMORY, "no memory to bind memory");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a checkpoint saves of a Vulkan program: the memory of its devices. What commands leave
- * beside it (signalled fences, layouts) no driver can be asked for; replay follows it from the
- * records.
+ * Saves the checkpoint of a Vulkan program: the memory of its devices. What commands leave beside
+ * it (signalled fences, layouts) no driver can be asked for; replay follows it from the records.
  *
  * The program's threads are held back while quiet() and save() run, so that queues are ours and
  * memory is neither mapped nor freed. Memory that the host cannot map is copied by commands of our

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace says of the devices that it was recorded on: vulkan.device.N.*, N being the id of
- * the VkDevice.
+ * Writes facts about the recorded devices into the trace: vulkan.device.N.*, N being the id of the
+ * VkDevice.
  */
 #include "api/vulkan/source/layer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the program says of itself: names of objects, labels of a queue.
+ * Records the program's names of objects and labels of a queue.
  */
 #include "api/vulkan/source/source.h"
 #include "api/vulkan/vulkan_args.h"

@@ -137,7 +137,7 @@ static void record_instance(struct tsm_call *call, const VkInstanceCreateInfo *i
     tsm_call_commit(call);
 }
 
-/* What is newer must not be called, by us neither. */
+/* Returns the version of the instance: newer functions must not be called, by us neither. */
 static uint32_t api_version(const VkApplicationInfo *info)
 {
     return info && info->apiVersion ? info->apiVersion : VK_API_VERSION_1_0;
@@ -357,7 +357,7 @@ PFN_vkVoidFunction vk_layer_give(const char *name, PFN_vkVoidFunction next)
     return own ? own : (PFN_vkVoidFunction)tsm_unwrapped(name, (void *)next);
 }
 
-/* Those that even a layer which records nothing must have. */
+/* Returns the functions that even a layer which records nothing must have. */
 static PFN_vkVoidFunction structural(const char *name)
 {
     if (strcmp(name, "vkGetInstanceProcAddr") == 0)
@@ -415,7 +415,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_physical(VkInstance instance
 
 /* ---- what there is -------------------------------------------------------------------------- */
 
-/* Of the layer itself the loader knows all from the manifest; the rest is asked of the driver. */
+/* Answers for the layer itself from the manifest; other questions go to the driver. */
 VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateDeviceExtensionProperties(
     VkPhysicalDevice physicalDevice, const char *pLayerName, uint32_t *pPropertyCount,
     VkExtensionProperties *pProperties)

@@ -29,6 +29,7 @@ struct vk_device_clock {
     double period_ns;        /* of a tick */
     bool can_compare;        /* with the host's */
     uint64_t ticks, host_ns; /* were the same moment; host_ns 0: not asked yet */
+    uint64_t error_ns;       /* give or take this */
 };
 
 struct vk_device_state {
@@ -37,7 +38,7 @@ struct vk_device_state {
     VkPhysicalDeviceMemoryProperties memory;
     PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers of ours; NULL: no loader */
     struct vk_device_clock clock;
-    PFN_vkGetDeviceQueue get_queue; /* behind those of api/vulkan/source/gpu_time/time.c */
+    PFN_vkGetDeviceQueue get_queue; /* after those of api/vulkan/source/gpu_time/time.c */
     PFN_vkGetDeviceQueue2 get_queue2;
     bool on_processor; /* the device's memory is memory of this process */
     bool has_queue;    /* it was made with one of this family, without flags */
@@ -70,7 +71,7 @@ extern _Atomic(void *) vk_driver_seen; /* a function of it */
 /* We are in the chain, but must not record this process: nothing is wrapped. */
 bool vk_layer_is_passive(void);
 
-/* What the program gets for a function of the next layer: our wrapper, or where there is none an
+/* Returns the program's address for a function of the next layer: our wrapper, or, without one, an
  * address that notes the call. */
 PFN_vkVoidFunction vk_layer_give(const char *name, PFN_vkVoidFunction next);
 
@@ -82,7 +83,7 @@ PFN_vkGetInstanceProcAddr vk_direct_next(void);
 /* dlsym() gave the program a driver's vk_icdGetInstanceProcAddr. Returns what it gets. */
 void *vk_direct_found(void *address, const void *caller);
 
-/* What the loader does: have a dispatchable handle begin with our key. */
+/* Writes our key at the begin of a dispatchable handle, as the loader does. */
 void vk_direct_key(void *handle, const void *key);
 void vk_direct_patch(struct vk_instance_state *instance);
 void vk_direct_patch_device(struct vk_device_state *device);
@@ -109,7 +110,8 @@ struct vk_chain_room {
 void *vk_chain_copy_until(uint8_t *room, size_t room_size, const void **chain,
                           VkStructureType type);
 
-/* True: the device that is made with *info, which has changed, can choose addresses again. */
+/* Changes *info so that addresses can be chosen again. Returns true if the device created with it
+ * can. */
 bool vk_address_device(const struct vk_instance_dispatch *instance, VkPhysicalDevice physical,
                        VkDeviceCreateInfo *info, struct vk_chain_room *room);
 /* Before vk_memory_patch(). */
@@ -123,7 +125,7 @@ void vk_address_of_buffer(const struct vk_args_vkCreateBuffer *made);
 /* In the child of a fork. */
 void vk_completion_forget(void);
 void vk_completion_device_destroyed(struct vk_device_state *device);
-/* What is signalled and waited for depends on its type. */
+/* Notes a new semaphore; signals and waits depend on its type. */
 void vk_completion_semaphore_created(VkSemaphore semaphore, bool is_timeline);
 struct tsm_stream;
 /* The command, and all that was sent to its queue before, is complete. Memory was pulled since. */
@@ -159,7 +161,7 @@ bool vk_completion_learn(const struct tsm_sync_point *point, struct vk_learnt *o
 
 /* In the child of a fork. */
 void vk_timeline_forget(void);
-/* What was sent to the queue waits for the semaphore; signals it. */
+/* Notes that the work sent to the queue waits for the semaphore; or signals it. */
 void vk_timeline_waits(VkQueue queue, VkSemaphore semaphore, uint64_t value);
 void vk_timeline_signals(VkQueue queue, VkSemaphore semaphore, uint64_t value);
 /* Others signal it, too, which nobody sees. */
@@ -177,7 +179,7 @@ void vk_share_forget(void);
 bool vk_checkpoint_quiet(uint64_t until_ns);
 bool vk_checkpoint_save(void);
 
-/* ---- fences of ours behind what was sent: api/vulkan/source/completion/pending.c ---- */
+/* ---- fences of ours after what was sent: api/vulkan/source/completion/pending.c ---- */
 
 /* At a checkpoint, while the program's threads are held back. False: no fence could be sent. */
 bool vk_pending_send(VkQueue queue);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the source remembers of objects and calls: streams of queues, polls, and the facts that
- * rules of api/vulkan/tables/valid.c ask for.
+ * Notes facts about objects and calls: streams of queues, polls, and the facts that rules of
+ * api/vulkan/tables/valid.c ask for.
  */
 #include "api/vulkan/source/source.h"
 #include "api/vulkan/tables/valid.h"
@@ -72,7 +72,7 @@ void vk_command_buffers_created(struct tsm_call *call, const void *args, int64_t
 #define NO_COLOR(subpass) ((uintptr_t)1 << (2 * (subpass) + 2))
 #define SUBPASS_COUNT_MAX 31u
 
-/* Of VkSubpassDescription and VkSubpassDescription2, whose members have the same names. */
+/* Bits of VkSubpassDescription and VkSubpassDescription2, whose members have the same names. */
 #define SUBPASS_BITS(count, subpasses)                                                             \
     do {                                                                                           \
         for (uint32_t i = 0; i < (count) && i < SUBPASS_COUNT_MAX; i++) {                          \
@@ -192,7 +192,7 @@ const struct vk_facts vk_facts = {secondary, no_depth, no_color, immutable};
 
 /* ---- polls ---------------------------------------------------------------------------------- */
 
-/* What this thread was answered last, of some objects that it asks about in turn. */
+/* Last answers that this thread got about some objects that it asks about in turn. */
 #define POLL_COUNT 8u
 
 static __thread struct poll {
@@ -205,7 +205,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-/* What was asked: the command and all that goes in. */
+/* Hashes a question: the command and all its input. */
 static uint64_t question_of(const struct vk_command *command, const void *args)
 {
     const struct vk_member *arguments = &vk_arguments[command->first];

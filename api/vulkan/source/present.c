@@ -43,7 +43,7 @@ static bool is_on(void)
     return s->enabled && s->vk_results && s->readback != TSM_READBACK_OFF;
 }
 
-/* Of formats that windows have; 0: it is none of them. */
+/* Returns the texel size of formats that windows have; 0: it is none of them. */
 static uint32_t texel_size(VkFormat format)
 {
     switch (format) {
@@ -205,8 +205,8 @@ static void report(const struct vk_stage *s, uint32_t image, uint64_t size)
     tsm_call_commit(&call);
 }
 
-/* What does not come in a second, since it waits for the program perhaps, stays as it is, and the
- * swapchain is not looked at again. */
+/* Takes a picture. One that does not come in a second, perhaps because it waits for the program, is
+ * left alone, and the swapchain is not read again. */
 static bool take_shot(struct vk_stage *s, VkQueue queue, const struct chain *c, VkImage image,
                       const VkPresentInfoKHR *info)
 {

@@ -25,7 +25,8 @@ struct recording {
 /* ---- ids --------------------------------------------------------------------------------------
  */
 
-/* Where recording has ended while the call was under way nothing has an id any more. */
+/* Returns the id of a handle. If recording has ended during the call, nothing has an id any
+ * more. */
 static uint64_t id_used(void *user, uint32_t type, uint64_t raw)
 {
     const struct recording *r = user;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the program gives away and takes in through file descriptors: memory, semaphores, fences.
+ * Follows memory, semaphores and fences that the program exports and imports through file
+ * descriptors.
  */
 #ifndef API_VULKAN_SOURCE_SHARE_H
 #define API_VULKAN_SOURCE_SHARE_H

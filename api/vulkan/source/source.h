@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the generated wrappers (vulkan_wrappers.c) and hooks share. Everything runs inside the
+ * Shared parts of the generated wrappers (vulkan_wrappers.c) and hooks. Everything runs inside the
  * traced program, by the rules of capture/capture.h.
  *
  * A wrapper of a command that has only scalars and handles writes them straight into its record.
@@ -105,7 +105,7 @@ static inline void vk_synchronised(struct tsm_stream *stream)
 /* Has this thread asked the same before, and got the same answer "not yet"? */
 bool vk_polled_again(uint32_t command, const void *args, int64_t result);
 
-/* What is known of a command buffer or a render pass, in its tsm_handle's `user`: bits. */
+/* Facts about a command buffer or a render pass, in its tsm_handle's `user`: bits. */
 enum vk_note {
     VK_NOTE_SECONDARY = 1, /* a command buffer */
     /* A render pass has at most 31 subpasses whose attachments are known; bit 2 * n + 1: subpass n

@@ -59,7 +59,7 @@ static const struct template *find(VkDescriptorUpdateTemplate raw)
 
 /* ---- its data as VkWriteDescriptorSet ------------------------------------------------------- */
 
-/* What a write points to beside itself: the largest of these for each descriptor. */
+/* Targets of a descriptor write: the largest of these for each descriptor. */
 union value {
     VkDescriptorImageInfo image;
     VkDescriptorBufferInfo buffer;
@@ -80,7 +80,7 @@ struct writing {
     uint8_t *values;
 };
 
-/* The entry's values, `size` bytes each, one behind the other. */
+/* The entry's values, `size` bytes each, one after the other. */
 static const void *gather(struct writing *w, const VkDescriptorUpdateTemplateEntry *e, size_t size)
 {
     void *first = w->values;

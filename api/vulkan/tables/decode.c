@@ -25,7 +25,7 @@ static void *take(struct vk_decoder *d, uint64_t count, uint64_t size)
     void *memory = NULL;
     uint64_t bytes;
 
-    /* Of no values, too: the pointer is not NULL. */
+    /* A list of no values gets memory, too: the pointer is not NULL. */
     if (!d->in.failed && !__builtin_mul_overflow(count, size, &bytes))
         memory = vk_arena_take(d->arena, bytes > 0 ? bytes : 1);
     if (!memory)
@@ -108,7 +108,7 @@ static void decode_bits(struct vk_decoder *d, const struct vk_member *m, void *a
         vk_store(at, 4, vk_load(at, 4) | value << shift);
 }
 
-/* What a pointer of the program was. */
+/* Skips the value of a program's pointer. */
 static void decode_host(struct vk_decoder *d, const struct vk_member *m,
                         const struct vk_struct *owner, void *at)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace says of Vulkan's records: schemas, structs, names of values. Made of the tables when
- * it is first wanted, so that nothing of it is in the file that is loaded into each process.
+ * Describes Vulkan's records for a trace: schemas, structs, names of values. Computed from the
+ * tables at the first use, so that nothing of it is in the file that is loaded into each process.
  */
 #ifndef API_VULKAN_TABLES_DESCRIBE_H
 #define API_VULKAN_TABLES_DESCRIBE_H

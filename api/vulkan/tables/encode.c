@@ -4,13 +4,13 @@
 #include "api/vulkan/tables/describe.h"
 #include "tracesmith/trace.h"
 
-/* Of FORMAT.md 13. */
+/* Limit of FORMAT.md 13. */
 #define DEPTH_MAX 32u
 
 /* A longer chain is a ring. */
 #define CHAIN_MAX 256u
 
-/* What the loader puts into chains for layers: nobody else's business (vk_layer.h). */
+/* Structs that the loader puts into chains for layers: nobody else's business (vk_layer.h). */
 #define LOADER_INSTANCE 47
 #define LOADER_DEVICE   48
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where nobody knows more than the structs say: see valid.h. Not in the file that uses it: a
+ * Facts where nobody knows more than the structs say: see valid.h. Not in the file that uses it: a
  * compiler would take the zeros for granted.
  */
 #include "api/vulkan/tables/valid.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an argument of a command is in its record: the one place where recording, describing and
+ * Field of a command's argument in its record: the one place where recording, describing and
  * decoding must agree.
  *
  *   NONE     not recorded (pAllocator, what vulkan.api omits)

@@ -46,7 +46,7 @@ enum {
 enum { CLASS_UNIFORM_CONSTANT = 0, CLASS_UNIFORM = 2, CLASS_PUSH = 9, CLASS_STORAGE = 12 };
 enum { DIM_BUFFER = 5, DIM_SUBPASS = 6 };
 
-/* What is known of an id; all zero: nothing, so that ids which are not used cost no memory. */
+/* Facts about an id; all zero: none, so that unused ids cost no memory. */
 struct id {
     uint32_t made; /* place of the instruction that makes a type, constant or variable; 0: none */
     uint32_t name; /* place of its OpName; 0: none */
@@ -107,7 +107,8 @@ static struct id *id_of(const struct parse *p, uint32_t number)
     return number < p->bound ? &p->ids[number] : &p->ids[0];
 }
 
-/* Where the id's type, constant or variable is made; 0: nowhere. */
+/* Returns the place of the instruction that creates the id's type, constant or variable; 0:
+ * none. */
 static size_t made(const struct parse *p, uint32_t number)
 {
     return id_of(p, number)->made;

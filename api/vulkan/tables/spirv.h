@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a SPIR-V module says of itself: entry points, descriptors, push constants. Read as if an
- * enemy had written it: what does not add up is left out.
+ * Reads the interface of a SPIR-V module: entry points, descriptors, push constants. The bytes may
+ * be hostile: parts that do not add up are left out.
  *
  * Source: Khronos SPIR-V specification, unified1; numbers are its own.
  */
@@ -50,7 +50,7 @@ struct spirv_module {
  * trust them. `size`: bytes. */
 bool spirv_is_module(const uint32_t *words, size_t size);
 
-/* False: no module, or no memory for the work. */
+/* Reads a module. Returns false if it is none, or without memory for the work. */
 bool spirv_reflect(struct spirv_module *out, const uint32_t *words, size_t size);
 
 /* "vertex", "compute", ...; "unknown" */

@@ -1,36 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/vulkan/tables/tables.h"
 
+#include "base/array.h"
+
 const struct vk_struct *vk_struct_of(int32_t stype)
 {
-    uint32_t low = 0, high = vk_stype_count;
+    size_t at;
 
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (vk_stypes[middle].stype < stype)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == vk_stype_count || vk_stypes[low].stype != stype)
+    TSM_BISECT(at, vk_stype_count, vk_stypes[at].stype >= stype);
+    if (at == vk_stype_count || vk_stypes[at].stype != stype)
         return NULL;
-    return &vk_structs[vk_stypes[low].place];
+    return &vk_structs[vk_stypes[at].place];
 }
 
 const struct vk_struct *vk_struct_numbered(uint32_t id)
 {
-    uint32_t low = 0, high = vk_struct_count;
+    size_t at;
 
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (vk_struct_ids[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == vk_struct_count || vk_struct_ids[low].id != id)
+    TSM_BISECT(at, vk_struct_count, vk_struct_ids[at].id >= id);
+    if (at == vk_struct_count || vk_struct_ids[at].id != id)
         return NULL;
-    return &vk_structs[vk_struct_ids[low].place];
+    return &vk_structs[vk_struct_ids[at].place];
 }
 
 const struct vk_struct *vk_struct_named(const char *name)
@@ -43,19 +33,13 @@ const struct vk_struct *vk_struct_named(const char *name)
 
 const struct vk_command *vk_command_of(uint32_t id)
 {
-    uint32_t low = 0, high = vk_command_count;
+    size_t at;
 
     /* Numbers have few gaps. */
-    if (id - 1 < high && vk_commands[id - 1].id == id)
+    if (id - 1 < vk_command_count && vk_commands[id - 1].id == id)
         return &vk_commands[id - 1];
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (vk_commands[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < vk_command_count && vk_commands[low].id == id ? &vk_commands[low] : NULL;
+    TSM_BISECT(at, vk_command_count, vk_commands[at].id >= id);
+    return at < vk_command_count && vk_commands[at].id == id ? &vk_commands[at] : NULL;
 }
 
 size_t vk_value_size(const struct vk_member *member)

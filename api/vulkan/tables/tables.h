@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What Vulkan's structs and commands are made of, as tables that api/gen/vulkan_tables.py makes of
+ * Layout of Vulkan's structs and commands, as tables that api/gen/vulkan_tables.py generates from
  * the registry and vulkan.api. One interpreter encodes with them, one decodes, one describes them
  * to a reader of the trace: there is no code per struct.
  *
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What one value is in memory. Behind it: bytes, type in the trace (docs/FORMAT.md 8). */
+/* Form of one value in memory. Comments: bytes, type in the trace (docs/FORMAT.md 8). */
 enum vk_kind {
     VK_KIND_U8,       /* 1 UINT */
     VK_KIND_U16,      /* 2 UINT */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_FIRST 8u
+#include "base/array.h"
 
 void vk_timelines_finish(struct vk_timelines *t)
 {
@@ -28,17 +28,11 @@ static struct vk_timeline_value *find_value(const struct vk_timelines *t, uint64
 static struct vk_timeline_value *make_value(struct vk_timelines *t, uint64_t semaphore)
 {
     struct vk_timeline_value *list = find_value(t, semaphore);
-    size_t capacity = t->value_capacity ? t->value_capacity * 2 : COUNT_FIRST;
 
     if (list)
         return list;
-    if (t->value_count == t->value_capacity) {
-        list = realloc(t->values, capacity * sizeof(*list));
-        if (!list)
-            return NULL;
-        t->values = list;
-        t->value_capacity = capacity;
-    }
+    if (!TSM_ARRAY_RESERVE(t->values, t->value_capacity, t->value_count + 1))
+        return NULL;
     t->values[t->value_count].semaphore = semaphore;
     return &t->values[t->value_count++];
 }
@@ -59,33 +53,21 @@ static struct vk_timeline_queue *make_queue(struct vk_timelines *t, uint64_t que
 
     if (list)
         return list;
-    list = realloc(t->queues, (t->queue_count + 1) * sizeof(*list));
-    if (!list)
+    if (!TSM_ARRAY_RESIZE(t->queues, t->queue_count + 1))
         return NULL;
-    t->queues = list;
-    list[t->queue_count] = (struct vk_timeline_queue){.queue = queue};
-    return &list[t->queue_count++];
+    t->queues[t->queue_count] = (struct vk_timeline_queue){.queue = queue};
+    return &t->queues[t->queue_count++];
 }
 
-/* What was carried out leaves its place to others. */
+/* Frees the places of entries that were carried out. */
 static bool make_room(struct vk_timeline_queue *q)
 {
-    size_t capacity = q->capacity ? q->capacity * 2 : COUNT_FIRST;
-    struct vk_timeline_step *steps;
-
     if (q->first > 0) {
-        memmove(q->steps, q->steps + q->first, (q->count - q->first) * sizeof(*steps));
+        memmove(q->steps, q->steps + q->first, (q->count - q->first) * sizeof(*q->steps));
         q->count -= q->first;
         q->first = 0;
     }
-    if (q->count < q->capacity)
-        return true;
-    steps = realloc(q->steps, capacity * sizeof(*steps));
-    if (!steps)
-        return false;
-    q->steps = steps;
-    q->capacity = capacity;
-    return true;
+    return TSM_ARRAY_RESERVE(q->steps, q->capacity, q->count + 1);
 }
 
 /* ---- going on ---------------------------------------------------------------------------- */
@@ -105,7 +87,7 @@ static void raise_to(struct vk_timelines *t, uint64_t semaphore, uint64_t value)
         v->reached = value;
 }
 
-/* As far as it gets now; has it signalled anything? */
+/* Carries out entries as far as possible now. Returns true if one has signalled anything. */
 static bool advance(struct vk_timelines *t, struct vk_timeline_queue *q)
 {
     bool has_signalled = false;

@@ -2,7 +2,7 @@
  *
  * Which queues can end what they were sent, by what is known of timeline semaphores: each queue is a
  * list of waits and signals, carried out in order as far as the waits are met, by the host's signals and
- * by those of queues that get there. A submit's waits come before its signals, and both behind those of
+ * by those of queues that get there. A submit's waits come before its signals, and both after those of
  * the submit before it: a batch needs nothing more.
  *
  * Semaphores and queues are numbers of the caller's (handles, addresses), never 0. A semaphore that
@@ -44,7 +44,7 @@ void vk_timelines_forget(struct vk_timelines *t, uint64_t semaphore);
 /* The host signals it. */
 void vk_timelines_host(struct vk_timelines *t, uint64_t semaphore, uint64_t value);
 
-/* What was sent to the queue waits for the semaphore; signals it. */
+/* Notes that the work sent to the queue waits for the semaphore; or signals it. */
 bool vk_timelines_wait(struct vk_timelines *t, uint64_t queue, uint64_t semaphore, uint64_t value);
 bool vk_timelines_signal(struct vk_timelines *t, uint64_t queue, uint64_t semaphore,
                          uint64_t value);
@@ -57,7 +57,7 @@ bool vk_timelines_any_stuck(const struct vk_timelines *t);
 bool vk_timelines_first_stuck(const struct vk_timelines *t, uint64_t *semaphore, uint64_t *value);
 /* Returns the value that the semaphore gets by what was sent; 0 where it is not followed. */
 uint64_t vk_timelines_value(const struct vk_timelines *t, uint64_t semaphore);
-/* The queue is gone. */
+/* The queue is destroyed. */
 void vk_timelines_drop(struct vk_timelines *t, uint64_t queue);
 
 #endif

@@ -9,9 +9,8 @@
 
 #include "api/vulkan/tables/tables.h"
 
-/* What rules need to know and no struct says. A function that is not there answers false. Handles
- * are raw. Defined by who encodes: in the traced program api/vulkan/source/note.c, elsewhere
- * nobody. */
+/* Facts that rules need and no struct has. A function that is absent answers false. Handles are
+ * raw. Defined by the encoder: in the traced program api/vulkan/source/note.c, elsewhere nobody. */
 struct vk_facts {
     bool (*secondary)(uint64_t command_buffer);
     bool (*no_depth)(uint64_t render_pass, uint32_t subpass); /* no depth/stencil attachment */

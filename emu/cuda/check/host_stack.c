@@ -19,14 +19,16 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "base/array.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "emu/cuda/core/emu.h"
 
 #define OWN_DEPTH_MAX 16
 
 struct stack {
-    uint64_t hash;
+    uint32_t next; /* an older one of the same hash; 0: none */
     unsigned depth;
     void *frames[];
 };
@@ -39,7 +41,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stack **stacks; /* stack n is stacks[n - 1] */
 static size_t count;
 static size_t capacity;
-static uint32_t *slots; /* by hash: a stack's number, 0 is free; twice as many as `capacity` */
+static struct tsm_map newest; /* by hash: the newest stack's number */
 
 /* ---- taking ---- */
 
@@ -48,57 +50,24 @@ static bool is_own(const void *frame)
     return (const char *)frame >= __ehdr_start && (const char *)frame < _end;
 }
 
-static uint32_t *slot_of(uint64_t hash, void *const *frames, unsigned depth)
-{
-    size_t at = hash;
-
-    for (;; at++) {
-        uint32_t *slot = &slots[at % (2 * capacity)];
-        const struct stack *s = *slot ? stacks[*slot - 1] : NULL;
-        if (!s || (s->hash == hash && s->depth == depth &&
-                   memcmp(s->frames, frames, depth * sizeof(*frames)) == 0))
-            return slot;
-    }
-}
-
-static bool grow(void)
-{
-    size_t more = capacity ? capacity * 2 : 512;
-    struct stack **grown = realloc(stacks, more * sizeof(*grown));
-
-    if (!grown)
-        return false;
-    stacks = grown;
-    uint32_t *fresh = calloc(2 * more, sizeof(*fresh));
-    if (!fresh)
-        return false;
-    free(slots);
-    slots = fresh;
-    capacity = more;
-    for (size_t i = 0; i < count; i++)
-        *slot_of(stacks[i]->hash, stacks[i]->frames, stacks[i]->depth) = (uint32_t)i + 1;
-    return true;
-}
-
 static uint32_t intern(void *const *frames, unsigned depth)
 {
     size_t size = depth * sizeof(*frames);
-    uint64_t hash = tsm_hash64(frames, size);
+    bool added;
+    uint64_t *number = tsm_map_insert(&newest, tsm_hash64(frames, size), &added);
 
-    if (count == capacity && !grow())
+    for (uint32_t n = number ? (uint32_t)*number : 0; n; n = stacks[n - 1]->next)
+        if (stacks[n - 1]->depth == depth && memcmp(stacks[n - 1]->frames, frames, size) == 0)
+            return n;
+    struct stack *s = number ? malloc(sizeof(*s) + size) : NULL;
+    if (!s || !TSM_ARRAY_PUSH(stacks, count, capacity, s)) {
+        free(s);
         return 0;
-    uint32_t *slot = slot_of(hash, frames, depth);
-    if (*slot)
-        return *slot;
-    struct stack *s = malloc(sizeof(*s) + size);
-    if (!s)
-        return 0;
-    s->hash = hash;
+    }
+    s->next = (uint32_t)*number;
     s->depth = depth;
     memcpy(s->frames, frames, size);
-    stacks[count] = s;
-    *slot = (uint32_t)++count;
-    return *slot;
+    return (uint32_t)(*number = count);
 }
 
 /* A walk through the frames, innermost first; slots[i] holds the return address frames[i]. Of frame
@@ -154,7 +123,7 @@ static bool is_known(const struct known *k, const void *top)
     return true;
 }
 
-/* Where a frame keeps its return address elsewhere the walk is not remembered. */
+/* Remembers a walk, unless a frame keeps its return address elsewhere. */
 static void remember(struct known *k, const void *top, const struct walk *walk, uint32_t stack)
 {
     k->depth = 0;
@@ -340,6 +309,6 @@ void emu_stack_frame(uint32_t stack, unsigned frame, char *out, size_t size)
     pthread_mutex_lock(&names_lock);
     if (!tried)
         open_names();
-    name_frame(address - 1, out, size); /* inside the call, not behind it */
+    name_frame(address - 1, out, size); /* inside the call, not after it */
     pthread_mutex_unlock(&names_lock);
 }

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/check/host_stack.h"
 #include "emu/cuda/stream/stream.h"
-
-#define NODE_SLOTS (1u << 16)
 
 /* A module that was seen: its text is in the file. Counts by line. */
 struct module {
@@ -31,7 +31,7 @@ struct node {
     uint32_t parent;
     uint32_t module;
     uint32_t line;
-    const char *function; /* as the engine names it: only compared and, when new, written */
+    uint32_t next; /* an older one of the same key; 0: none */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -45,10 +45,9 @@ static uint64_t launch_count;
 static uint64_t sample_left;
 static struct node *nodes; /* node n is nodes[n - 1] */
 static uint32_t node_count;
-static uint32_t node_capacity;
-static uint32_t node_heads[NODE_SLOTS];
-static uint32_t *node_nexts;
-static uint32_t *stacks; /* host stacks that launches named */
+static size_t node_capacity;
+static struct tsm_map node_numbers; /* the newest of each key */
+static uint32_t *stacks;            /* host stacks that launches named */
 static size_t stack_count;
 
 /* ---- the end ---- */
@@ -172,38 +171,22 @@ void emu_profile_forget(const struct ptx_module *ptx)
 
 /* ---- launches ---- */
 
-static uint32_t add_node(struct node n, uint32_t slot)
-{
-    if (node_count == node_capacity) {
-        uint32_t more = node_capacity ? node_capacity * 2 : 1024;
-        struct node *grown = realloc(nodes, more * sizeof(*grown));
-        if (!grown)
-            return 0;
-        nodes = grown;
-        uint32_t *nexts = realloc(node_nexts, more * sizeof(*nexts));
-        if (!nexts)
-            return 0;
-        node_nexts = nexts;
-        node_capacity = more;
-    }
-    nodes[node_count] = n;
-    node_nexts[node_count] = node_heads[slot];
-    node_heads[slot] = ++node_count;
-    fprintf(file, "stack\t%u\t%u\t%u\t%u\t%s\n", node_count, n.parent, n.module, n.line,
-            n.function);
-    return node_count;
-}
-
 static uint32_t node_of(uint32_t parent, uint32_t module, const struct ptx_level *level)
 {
-    struct node n = {parent, module, level->line, level->function};
-    uint32_t slot = (parent * 31u + module * 7u + level->line * 2654435761u) % NODE_SLOTS;
+    bool added;
+    uint64_t key = tsm_map_hash((uint64_t)parent << 32 | module) ^ level->line;
+    uint64_t *number = tsm_map_insert(&node_numbers, key, &added);
 
-    for (uint32_t k = node_heads[slot]; k; k = node_nexts[k - 1])
-        if (nodes[k - 1].parent == n.parent && nodes[k - 1].module == n.module &&
-            nodes[k - 1].line == n.line)
+    for (uint32_t k = number ? (uint32_t)*number : 0; k; k = nodes[k - 1].next)
+        if (nodes[k - 1].parent == parent && nodes[k - 1].module == module &&
+            nodes[k - 1].line == level->line)
             return k;
-    return add_node(n, slot);
+    if (!number || !TSM_ARRAY_PUSH(nodes, node_count, node_capacity,
+                                   (struct node){parent, module, level->line, (uint32_t)*number}))
+        return 0;
+    fprintf(file, "stack\t%u\t%u\t%u\t%u\t%s\n", node_count, parent, module, level->line,
+            level->function);
+    return (uint32_t)(*number = node_count);
 }
 
 static void sample(void *user, const struct ptx_sample *s)
@@ -247,11 +230,8 @@ static void note_stack(uint32_t stack)
     for (size_t k = 0; k < stack_count; k++)
         if (stacks[k] == stack)
             return;
-    uint32_t *grown = realloc(stacks, (stack_count + 1) * sizeof(*grown));
-    if (!grown)
-        return;
-    stacks = grown;
-    stacks[stack_count++] = stack;
+    if (TSM_ARRAY_RESIZE(stacks, stack_count + 1))
+        stacks[stack_count++] = stack;
 }
 
 void emu_profile_begin(struct emu_watch *w, const struct ptx_launch *l, CUstream stream)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that is gone: the last few thousand freed allocations, for messages about wild addresses.
+ * Freed memory: the last few thousand freed allocations, for messages about wild addresses.
  * With TS_EMU_CHECK=bounds their places are also not used again for a while, so that an access to
  * freed memory meets nothing rather than a stranger's data.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What went wrong, for people on stderr and for programs in TS_EMU_REPORT: one JSON object a line,
- * schema "tsemu-report/1", described in docs/emu.md.
+ * Reports an error of the program for people on stderr and for programs in TS_EMU_REPORT: one JSON
+ * object a line, schema "tsemu-report/1", described in docs/emu.md.
  *
  * Threads: any; a finding is written in one piece.
  */

@@ -98,7 +98,7 @@ static CUresult context_init(CUcontext context, CUdevice device, unsigned flags,
     return CUDA_SUCCESS;
 }
 
-/* What was sent is run to its end first, as the order of destruction would allow on a device. */
+/* Runs what was sent to its end first, as the order of destruction would allow on a device. */
 static void context_finish(CUcontext context)
 {
     emu_context_synchronize(context);

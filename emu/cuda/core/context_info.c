@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a program asks of and sets in a context.
+ * Answers questions about a context and changes its settings.
  */
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
@@ -277,7 +277,7 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdev
     return result;
 }
 
-/* What PTX's atom and red offer of each. */
+/* Returns the atomic operations that PTX's atom and red offer. */
 static unsigned atomic_capability(CUatomicOperation operation)
 {
     const unsigned scalars = CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_SCALAR_64;

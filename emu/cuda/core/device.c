@@ -14,7 +14,7 @@
 
 static const char device_name[] = "TraceSmith software GPU";
 
-/* What does not depend on the settings; the rest is 0. */
+/* Attributes that do not depend on the settings; the rest is 0. */
 static const struct {
     CUdevice_attribute attribute;
     int value;

@@ -41,20 +41,22 @@ struct emu_settings {
     bool has_stacks;    /* TS_EMU_STACKS=0|1: host stacks of launches and allocations */
     unsigned checks;    /* TS_EMU_CHECK: bits of enum emu_check */
     const char *report; /* TS_EMU_REPORT: file for findings as JSON lines; NULL: none */
-    bool has_cache;     /* TS_EMU_CACHE=0: no */
-    const char *cache;  /* TS_EMU_CACHE: folder; NULL: the user's */
-    uint64_t cache_size;    /* TS_EMU_CACHE_SIZE: bytes of the folder's files */
-    uint64_t timeout_ns;    /* TS_EMU_TIMEOUT, of one launch; 0: none */
-    uint64_t late_ns;       /* TS_EMU_LATE: from a command's results to its completion */
-    uint64_t return_ns;     /* TS_EMU_RETURN: a call that sends comes back when its command is done, or then */
-    uint64_t linger_ns;     /* TS_EMU_LINGER: ... and so much later */
-    bool is_wrong;          /* TS_EMU_WRONG=1: copies spoil their first byte in the end */
-    const char *queue;      /* TS_EMU_QUEUE: file for what is sent to streams; NULL: none */
-    const char *profile;    /* TS_EMU_PROFILE: file; NULL: none */
+    uint8_t exit_status; /* TS_EMU_EXIT: of a process with findings; 0: its own */
+    bool has_cache;      /* TS_EMU_CACHE=0: no */
+    const char *cache;   /* TS_EMU_CACHE: folder; NULL: the user's */
+    uint64_t cache_size; /* TS_EMU_CACHE_SIZE: bytes of the folder's files */
+    uint64_t timeout_ns; /* TS_EMU_TIMEOUT, of one launch; 0: none */
+    uint64_t late_ns;    /* TS_EMU_LATE: from a command's results to its completion */
+    uint64_t return_ns;  /* TS_EMU_RETURN: a call that sends comes back when its command is done, or
+                            then */
+    uint64_t linger_ns;  /* TS_EMU_LINGER: ... and so much later */
+    bool is_wrong;       /* TS_EMU_WRONG=1: copies spoil their first byte in the end */
+    const char *queue;   /* TS_EMU_QUEUE: file for what is sent to streams; NULL: none */
+    const char *profile; /* TS_EMU_PROFILE: file; NULL: none */
     uint64_t profile_every; /* TS_EMU_PROFILE_EVERY: warp instructions between samples */
 };
 
-/* What TS_EMU_CHECK looks for; docs/emu.md says what each means. */
+/* Errors that TS_EMU_CHECK searches for; docs/emu.md says what each means. */
 enum emu_check {
     EMU_CHECK_BOUNDS = 1 << 0,
     EMU_CHECK_UNINIT = 1 << 1,

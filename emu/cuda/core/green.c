@@ -19,7 +19,7 @@
     (CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING |                                             \
      CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE)
 
-/* What we keep in a resource where its user may not look. */
+/* Data of ours inside a resource, where its user may not look. */
 struct origin {
     uint64_t magic;
     uint64_t split; /* 0: a whole; else of one call of cuDevSmResourceSplitByCount() */

@@ -201,6 +201,7 @@ static void read_settings(struct emu_settings *s)
     read_timeout(s);
     read_cache(s);
     s->report = text_setting("TS_EMU_REPORT");
+    s->exit_status = (uint8_t)number_setting("TS_EMU_EXIT", 0, 255);
     s->late_ns = number_setting("TS_EMU_LATE", 0, 100000) * 1000000;
     s->return_ns = number_setting("TS_EMU_RETURN", 0, 100000) * 1000000;
     s->linger_ns = number_setting("TS_EMU_LINGER", 0, 100000) * 1000000;

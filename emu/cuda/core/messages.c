@@ -125,7 +125,7 @@ static size_t size_from(unsigned at)
     return size;
 }
 
-/* Under the lock. The youngest messages that there is room for, behind a note when some are
+/* Under the lock. The youngest messages that there is room for, after a note when some are
  * missing.
  */
 static size_t dump(char *buffer, size_t room, unsigned first)

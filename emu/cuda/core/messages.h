@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the driver said, kept for the calls that ask for it (cuLogs*): the last messages, oldest
+ * Messages of the driver, kept for the calls that ask for them (cuLogs*): the last messages, oldest
  * first.
  */
 #ifndef EMU_MESSAGES_H

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/object.h"
@@ -209,14 +210,12 @@ void emu_captured_destroy(struct emu_captured *captured)
 
 static CUresult enlist(struct emu_capture *capture, CUstream stream)
 {
-    CUstream *streams = realloc(capture->streams, (capture->stream_count + 1) * sizeof(CUstream));
+    bool has_room = TSM_ARRAY_RESIZE(capture->streams, capture->stream_count + 1);
 
-    if (streams)
-        capture->streams = streams;
     stream->captured = calloc(1, sizeof(*stream->captured));
-    if (!streams || !stream->captured)
+    if (!has_room || !stream->captured)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    streams[capture->stream_count++] = stream;
+    capture->streams[capture->stream_count++] = stream;
     stream->capture = capture;
     return CUDA_SUCCESS;
 }
@@ -335,7 +334,7 @@ static bool is_joined(const struct emu_capture *c)
         c->graph->nodes[i]->mark = 0;
     for (size_t i = 0; i < end->count; i++)
         end->items[i].node->mark = 1;
-    /* What a node of a capture depends on was there before it. */
+    /* A captured node depends only on earlier nodes. */
     for (size_t i = c->graph->count; i-- > 0;) {
         const struct emu_edges *before = &c->graph->nodes[i]->before;
         for (size_t k = 0; k < before->count && c->graph->nodes[i]->mark; k++)

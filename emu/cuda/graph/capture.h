@@ -37,7 +37,8 @@ CUresult emu_capture_unsafe(void);
 /* The same for a question about this stream, which it cannot answer itself while it captures. */
 CUresult emu_capture_forbid(CUstream stream);
 
-/* Where the stream's capture stands: what an event recorded now stands for. NULL: out of memory. */
+/* Returns the present end of the stream's capture, which an event recorded now stands for. NULL:
+ * out of memory. */
 struct emu_captured *emu_capture_snapshot(CUstream stream);
 void emu_captured_destroy(struct emu_captured *captured); /* NULL: nothing */
 /* The stream waits for that place, and joins the capture when it is not in it. */

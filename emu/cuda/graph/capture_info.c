@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a program asks of a capture, and changes in it.
+ * Answers questions about a capture and changes its dependencies.
  */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/object.h"
 #include "emu/cuda/graph/capture_state.h"
@@ -12,7 +13,7 @@
 
 /* ---- questions ---- */
 
-/* What the forms of cuStreamGetCaptureInfo() ask for; any may be NULL. */
+/* Output of the forms of cuStreamGetCaptureInfo(); any member may be NULL. */
 struct info {
     CUstreamCaptureStatus *status;
     cuuint64_t *id;
@@ -26,23 +27,16 @@ struct info {
 static CUresult tell_after(struct emu_capture *c, const struct emu_edges *after,
                            const struct info *out)
 {
-    CUgraphNode *nodes = realloc(c->told, (after->count + 1) * sizeof(CUgraphNode));
-
-    if (nodes)
-        c->told = nodes;
-    CUgraphEdgeData *data = realloc(c->told_data, (after->count + 1) * sizeof(*data));
-    if (data)
-        c->told_data = data;
-    if (!nodes || !data)
+    if (!TSM_ARRAY_RESIZE(c->told, after->count) || !TSM_ARRAY_RESIZE(c->told_data, after->count))
         return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < after->count; i++) {
-        nodes[i] = after->items[i].node;
-        data[i] = after->items[i].data;
+        c->told[i] = after->items[i].node;
+        c->told_data[i] = after->items[i].data;
     }
     if (out->after)
-        *out->after = nodes;
+        *out->after = c->told;
     if (out->data)
-        *out->data = data;
+        *out->data = c->told_data;
     if (out->count)
         *out->count = after->count;
     return CUDA_SUCCESS;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/graph/graph.h"
@@ -23,7 +24,7 @@ struct value {
 static struct {
     pthread_mutex_t lock;
     struct value *list;
-    uint32_t count, capacity;
+    size_t count, capacity;
 } values = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The lock is held. */
@@ -63,15 +64,9 @@ static uint32_t get(CUgraphConditionalHandle handle)
 
 static CUresult add_value(CUgraphConditionalHandle *out, struct value value)
 {
-    if (values.count == values.capacity) {
-        uint32_t more = values.capacity ? values.capacity * 2 : 16;
-        struct value *grown = more > COUNT_MAX ? NULL : realloc(values.list, more * sizeof(*grown));
-        if (!grown)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        values.list = grown;
-        values.capacity = more;
-    }
-    values.list[values.count++] = value;
+    if (values.count == COUNT_MAX ||
+        !TSM_ARRAY_PUSH(values.list, values.count, values.capacity, value))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     *out = MARK + values.count;
     return CUDA_SUCCESS;
 }

@@ -12,7 +12,7 @@
 
 #include "emu/cuda/core/abi.h"
 
-/* What a conditional node has; NULL in others. */
+/* State of a conditional node; NULL in others. */
 struct emu_conditional {
     CUgraphConditionalHandle handle;
     CUgraphConditionalNodeType type;

@@ -183,7 +183,7 @@ static CUresult capture_launch(CUgraphExec exec, CUstream stream)
     return result ? result : emu_capture_child(stream, child);
 }
 
-/* A place in the stream that stands behind `after` (NULL: nothing). The reference is the caller's.
+/* A place in the stream that stands after `after` (NULL: nothing). The reference is the caller's.
  */
 static struct emu_command *mark(CUstream stream, struct emu_command *after)
 {

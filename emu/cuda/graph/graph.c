@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/object.h"
 #include "emu/cuda/stream/stream.h"
@@ -28,16 +29,8 @@ bool emu_edges_add(struct emu_edges *edges, CUgraphNode node, const CUgraphEdgeD
 
     if (find_edge(edges, node))
         return true;
-    if (edges->count == edges->capacity) {
-        size_t capacity = edges->capacity * 2 + 2;
-        struct emu_edge *items = realloc(edges->items, capacity * sizeof(*items));
-        if (!items)
-            return false;
-        edges->items = items;
-        edges->capacity = capacity;
-    }
-    edges->items[edges->count++] = (struct emu_edge){node, data ? *data : none};
-    return true;
+    return TSM_ARRAY_PUSH(edges->items, edges->count, edges->capacity,
+                          (struct emu_edge){node, data ? *data : none});
 }
 
 static void remove_edge(struct emu_edges *edges, CUgraphNode node)
@@ -82,14 +75,8 @@ static void node_destroy(CUgraphNode node)
 
 static bool append(CUgraph graph, CUgraphNode node)
 {
-    if (graph->count == graph->capacity) {
-        size_t capacity = graph->capacity * 2 + 8;
-        CUgraphNode *nodes = realloc(graph->nodes, capacity * sizeof(CUgraphNode));
-        if (!nodes)
-            return false;
-        graph->nodes = nodes;
-        graph->capacity = capacity;
-    }
+    if (!TSM_ARRAY_RESERVE(graph->nodes, graph->capacity, graph->count + 1))
+        return false;
     node->position = graph->count;
     graph->nodes[graph->count++] = node;
     return true;
@@ -278,7 +265,7 @@ static bool may_wait(CUgraphNode node)
     return false;
 }
 
-/* Nodes run one after another: one that waits for what a parallel branch writes comes behind all
+/* Nodes run one after another: one that waits for what a parallel branch writes comes after all
  * that can go on without it. */
 static size_t chosen(const CUgraphNode *ready, size_t count, uint64_t *random)
 {
@@ -290,7 +277,7 @@ static size_t chosen(const CUgraphNode *ready, size_t count, uint64_t *random)
     return at;
 }
 
-/* The ready nodes stand behind those that have their place: order[done .. ready). */
+/* The ready nodes stand after those that have their place: order[done .. ready). */
 CUresult emu_graph_sort(CUgraph graph, CUgraphNode *bad)
 {
     uint64_t random = emu_settings.seed;

@@ -29,7 +29,7 @@ struct emu_edges {
     size_t capacity;
 };
 
-/* False: out of memory. An edge that is there already is not added again. */
+/* Adds an edge. Returns false if out of memory. An edge that exists already is not added again. */
 bool emu_edges_add(struct emu_edges *edges, CUgraphNode node, const CUgraphEdgeData *data);
 void emu_edges_finish(struct emu_edges *edges);
 
@@ -50,7 +50,7 @@ struct CUgraphNode_st {
     size_t mark; /* for walks */
 };
 
-/* What keeps a user object alive. */
+/* Reference that keeps a user object alive. */
 struct emu_graph_user {
     CUuserObject object;
     unsigned count;

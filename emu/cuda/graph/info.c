@@ -66,7 +66,7 @@ CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
     return result ? result : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- lists: with NULL, how many; with room for more than there are, NULL behind them ---- */
+/* ---- lists: with NULL, how many; with room for more than there are, NULL after them ---- */
 
 static CUresult give(CUgraphNode *out, size_t *count, CUgraphNode const *nodes, size_t available)
 {

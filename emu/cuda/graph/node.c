@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/object.h"
 #include "emu/cuda/graph/conditional.h"
@@ -307,12 +308,9 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
         return emu_launch_set(hNode->command, &(CUlaunchAttribute){.id = attr, .value = *value});
     found = find_attribute(hNode, attr);
     if (!found) {
-        found =
-            realloc(hNode->attributes, (hNode->attribute_count + 1) * sizeof(*hNode->attributes));
-        if (!found)
+        if (!TSM_ARRAY_RESIZE(hNode->attributes, hNode->attribute_count + 1))
             return CUDA_ERROR_OUT_OF_MEMORY;
-        hNode->attributes = found;
-        found += hNode->attribute_count++;
+        found = &hNode->attributes[hNode->attribute_count++];
     }
     *found = (CUlaunchAttribute){.id = attr, .value = *value};
     return CUDA_SUCCESS;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/object.h"
 #include "emu/cuda/graph/graph.h"
@@ -94,14 +95,10 @@ static struct emu_graph_user *find_user(CUgraph graph, CUuserObject object)
 
 static struct emu_graph_user *add_user(CUgraph graph, CUuserObject object)
 {
-    struct emu_graph_user *users =
-        realloc(graph->users, (graph->user_count + 1) * sizeof(*graph->users));
-
-    if (!users)
+    if (!TSM_ARRAY_RESIZE(graph->users, graph->user_count + 1))
         return NULL;
-    graph->users = users;
-    users[graph->user_count] = (struct emu_graph_user){.object = object};
-    return &users[graph->user_count++];
+    graph->users[graph->user_count] = (struct emu_graph_user){.object = object};
+    return &graph->users[graph->user_count++];
 }
 
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,

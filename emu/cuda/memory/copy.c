@@ -88,7 +88,7 @@ static size_t height_of(const struct emu_side *side, struct emu_box box)
     return side->slice ? side->slice / pitch_of(side, box) : box.height;
 }
 
-/* As the program said it, where it did; else from what became of it. */
+/* Describes the copy as the program did; without that, from the copy that became of it. */
 static void describe(struct emu_command *command, CUgraphNodeParams *out)
 {
     const struct copy *c = (const struct copy *)(const void *)command->payload;

@@ -259,7 +259,8 @@ static size_t element_of(const CUDA_MEMCPY3D_BATCH_OP *op)
     return sizes[0] ? sizes[0] : sizes[1] ? sizes[1] : 1;
 }
 
-/* False: no operand. A row or layer that is too short is found later. */
+/* Reads one end of a copy. Returns false if it is no operand. A row or layer that is too short is
+ * found later. */
 static bool read_operand(struct end *out, const CUmemcpy3DOperand *o, size_t element)
 {
     if (o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {

@@ -124,7 +124,7 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory e
     return result;
 }
 
-/* What was mapped stays until it is freed. */
+/* Mapped memory stays until it is freed. */
 CUresult cuDestroyExternalMemory(CUexternalMemory extMem)
 {
     CUcontext context;

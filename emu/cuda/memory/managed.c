@@ -193,7 +193,7 @@ CUresult cuMemPrefetchBatchAsync_ptsz(CUdeviceptr *dptrs, size_t *sizes, size_t 
                           flags, hStream, true);
 }
 
-/* What is there is not needed any more: it may stay, so it does. */
+/* Discards contents. They are not needed any more, so they may stay, and do. */
 static CUresult discard_batch(CUdeviceptr *addresses, size_t *sizes, size_t count,
                               unsigned long long flags, CUstream handle, bool per_thread)
 {

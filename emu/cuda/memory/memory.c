@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "emu/cuda/check/host_stack.h"
 #include "emu/cuda/check/quarantine.h"
@@ -26,16 +27,10 @@ static _Atomic size_t used[EMU_DEVICE_COUNT_MAX];
 /* The first entry that ends after `address`. */
 static size_t find(uint64_t address)
 {
-    size_t low = 0, high = count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (entries[middle].address + entries[middle].size > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    TSM_BISECT(at, count, entries[at].address + entries[at].size > address);
+    return at;
 }
 
 static struct emu_memory *holder(uint64_t address)
@@ -51,18 +46,9 @@ static CUresult insert(const struct emu_memory *what)
 
     if (at < count && entries[at].address < what->address + what->size)
         return CUDA_ERROR_ALREADY_MAPPED;
-    if (count == capacity) {
-        size_t more = capacity ? capacity * 2 : 256;
-        struct emu_memory *grown = realloc(entries, more * sizeof(*grown));
-        if (!grown)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        entries = grown;
-        capacity = more;
-    }
-    memmove(&entries[at + 1], &entries[at], (count - at) * sizeof(*entries));
-    entries[at] = *what;
+    if (!TSM_ARRAY_INSERT(entries, count, capacity, at, *what))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     entries[at].id = emu_next_id();
-    count++;
     return CUDA_SUCCESS;
 }
 
@@ -84,7 +70,7 @@ static bool is_placed_by_us(enum emu_memory_kind kind)
     return is_on_device(kind) || kind == EMU_MEMORY_HOST;
 }
 
-/* What remains when an entry is out of the register. */
+/* Releases the memory of an entry that was removed from the register. */
 static void release(const struct emu_memory *memory)
 {
     if (is_on_device(memory->kind))
@@ -288,8 +274,8 @@ void emu_near_measure(struct emu_near *near, uint64_t address)
     }
 }
 
-/* What touches an address is as near as can be, but it does not hold it: freed memory that did is
- * what the program meant. */
+/* Compares two candidates. One that touches the address is as near as can be but does not hold it:
+ * freed memory that held it is what the program meant. */
 static bool is_better(const struct emu_near *a, const struct emu_near *b)
 {
     return b->distance == UINT64_MAX || a->distance < b->distance;

@@ -28,8 +28,8 @@ enum emu_memory_kind {
     EMU_MEMORY_IMPORTED,   /* another process's, or of an external file */
 };
 
-/* What a program advised of managed memory: kept and given back; it steers nothing here. Of the
- * whole allocation, whichever part was named last. */
+/* Advice of a program about managed memory: it is kept and returned; it steers nothing here. It
+ * holds for the whole allocation, whichever part was named last. */
 struct emu_hints {
     bool is_read_mostly;
     CUmemLocation preferred; /* type CU_MEM_LOCATION_TYPE_INVALID: none */
@@ -57,7 +57,7 @@ struct emu_memory {
     uint32_t free_stack; /* of the call that freed it, as far as it is known */
 };
 
-/* What lies nearest to an address. */
+/* Nearest memory to an address. */
 struct emu_near {
     struct emu_memory memory;
     bool is_freed;
@@ -95,8 +95,8 @@ bool emu_memory_covers(uint64_t address, uint64_t size);
 bool emu_memory_is_accessible(void *user, uint64_t address, uint64_t size, bool write,
                               uint64_t *run_start, uint64_t *run_size);
 
-/* Where `address` lies or what lies next to it; live memory wins among equals. False: nothing was
- * ever allocated. */
+/* Finds the memory that holds `address` or lies next to it; live memory wins among equals. Returns
+ * false if nothing was ever allocated. */
 bool emu_memory_near(struct emu_near *out, uint64_t address);
 /* near->memory is given: fill in where and distance. */
 void emu_near_measure(struct emu_near *near, uint64_t address);

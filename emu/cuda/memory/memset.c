@@ -120,134 +120,43 @@ static CUresult fill(struct fill what, CUstream handle, bool per_thread, bool is
     return emu_stream_send(stream, command, wait);
 }
 
-CUresult cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, uc, 1}, NULL, false, true);
-}
+/* The forms of one width: linear or with rows, synchronous or not, on either default stream. */
+#define FORMS(bits, type)                                                                          \
+    CUresult cuMemsetD##bits##_v2(CUdeviceptr at, type v, size_t n)                                \
+    {                                                                                              \
+        return fill((struct fill){at, 0, n, 1, v, bits / 8}, NULL, false, true);                   \
+    }                                                                                              \
+    CUresult cuMemsetD##bits##_v2_ptds(CUdeviceptr at, type v, size_t n)                           \
+    {                                                                                              \
+        return fill((struct fill){at, 0, n, 1, v, bits / 8}, NULL, true, true);                    \
+    }                                                                                              \
+    CUresult cuMemsetD##bits##Async(CUdeviceptr at, type v, size_t n, CUstream s)                  \
+    {                                                                                              \
+        return fill((struct fill){at, 0, n, 1, v, bits / 8}, s, false, false);                     \
+    }                                                                                              \
+    CUresult cuMemsetD##bits##Async_ptsz(CUdeviceptr at, type v, size_t n, CUstream s)             \
+    {                                                                                              \
+        return fill((struct fill){at, 0, n, 1, v, bits / 8}, s, true, false);                      \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr at, size_t pitch, type v, size_t w, size_t h)      \
+    {                                                                                              \
+        return fill((struct fill){at, pitch, w, h, v, bits / 8}, NULL, false, true);               \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits##_v2_ptds(CUdeviceptr at, size_t pitch, type v, size_t w, size_t h) \
+    {                                                                                              \
+        return fill((struct fill){at, pitch, w, h, v, bits / 8}, NULL, true, true);                \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits##Async(CUdeviceptr at, size_t pitch, type v, size_t w, size_t h,    \
+                                      CUstream s)                                                  \
+    {                                                                                              \
+        return fill((struct fill){at, pitch, w, h, v, bits / 8}, s, false, false);                 \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits##Async_ptsz(CUdeviceptr at, size_t pitch, type v, size_t w,         \
+                                           size_t h, CUstream s)                                   \
+    {                                                                                              \
+        return fill((struct fill){at, pitch, w, h, v, bits / 8}, s, true, false);                  \
+    }
 
-CUresult cuMemsetD8_v2_ptds(CUdeviceptr dstDevice, unsigned char uc, size_t N)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, uc, 1}, NULL, true, true);
-}
-
-CUresult cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
-                         size_t Height)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, uc, 1}, NULL, false, true);
-}
-
-CUresult cuMemsetD2D8_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
-                              size_t Width, size_t Height)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, uc, 1}, NULL, true, true);
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, uc, 1}, hStream, false, false);
-}
-
-CUresult cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, uc, 1}, hStream, true, false);
-}
-
-CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
-                           size_t Height, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, uc, 1}, hStream, false, false);
-}
-
-CUresult cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
-                                size_t Width, size_t Height, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, uc, 1}, hStream, true, false);
-}
-
-CUresult cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short us, size_t N)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, us, 2}, NULL, false, true);
-}
-
-CUresult cuMemsetD16_v2_ptds(CUdeviceptr dstDevice, unsigned short us, size_t N)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, us, 2}, NULL, true, true);
-}
-
-CUresult cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
-                          size_t Height)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, us, 2}, NULL, false, true);
-}
-
-CUresult cuMemsetD2D16_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
-                               size_t Width, size_t Height)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, us, 2}, NULL, true, true);
-}
-
-CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, us, 2}, hStream, false, false);
-}
-
-CUresult cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, us, 2}, hStream, true, false);
-}
-
-CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
-                            size_t Height, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, us, 2}, hStream, false, false);
-}
-
-CUresult cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
-                                 size_t Width, size_t Height, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, us, 2}, hStream, true, false);
-}
-
-CUresult cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, ui, 4}, NULL, false, true);
-}
-
-CUresult cuMemsetD32_v2_ptds(CUdeviceptr dstDevice, unsigned int ui, size_t N)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, ui, 4}, NULL, true, true);
-}
-
-CUresult cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
-                          size_t Height)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, ui, 4}, NULL, false, true);
-}
-
-CUresult cuMemsetD2D32_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
-                               size_t Width, size_t Height)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, ui, 4}, NULL, true, true);
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, ui, 4}, hStream, false, false);
-}
-
-CUresult cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, 0, N, 1, ui, 4}, hStream, true, false);
-}
-
-CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
-                            size_t Height, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, ui, 4}, hStream, false, false);
-}
-
-CUresult cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
-                                 size_t Width, size_t Height, CUstream hStream)
-{
-    return fill((struct fill){dstDevice, dstPitch, Width, Height, ui, 4}, hStream, true, false);
-}
+FORMS(8, unsigned char)
+FORMS(16, unsigned short)
+FORMS(32, unsigned int)

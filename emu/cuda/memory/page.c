@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 #define CHUNK (64ull << 20) /* moved at a time: so much memory is needed twice */
 
 struct range {
@@ -31,16 +33,7 @@ static void *pointer(uint64_t address)
 
 static bool add_range(struct range range)
 {
-    if (count == capacity) {
-        size_t more = capacity * 2 + 16;
-        struct range *grown = realloc(shared, more * sizeof(*grown));
-        if (!grown)
-            return false;
-        shared = grown;
-        capacity = more;
-    }
-    shared[count++] = range;
-    return true;
+    return TSM_ARRAY_PUSH(shared, count, capacity, range);
 }
 
 /* The first shared range that reaches into [start, end), NULL when there is none. */

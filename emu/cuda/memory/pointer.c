@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a pointer is.
+ * Answers questions about a pointer.
  */
 #include "emu/cuda/core/emu.h"
 

@@ -323,7 +323,7 @@ static struct block *find_graphs_block(uint64_t address)
 
 static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step);
 
-/* Bytes of the device's graphs, by CUgraphMem_attribute: in use, and of all nodes; behind each the
+/* Bytes of the device's graphs, by CUgraphMem_attribute: in use, and of all nodes; after each the
  * most that it was. */
 #define GRAPH_SIZES (CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH + 1)
 static uint64_t graph_sizes[EMU_DEVICE_COUNT_MAX][GRAPH_SIZES];

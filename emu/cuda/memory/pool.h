@@ -32,7 +32,7 @@ struct CUmemPoolHandle_st {
     size_t used_high;
 };
 
-/* The handle is gone; free the pool when its last block is. */
+/* The handle is destroyed; free the pool when its last block is. */
 void emu_pool_retire(CUmemoryPool pool);
 /* Bytes that are in use, and the most that were since the last `reset`. */
 void emu_pool_measure(CUmemoryPool pool, size_t *used, size_t *high, bool reset);

@@ -109,7 +109,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
     return CUDA_SUCCESS;
 }
 
-/* Blocks that are still in use keep the pool alive; its handle is gone at once. */
+/* Blocks that are still in use keep the pool alive; its handle is destroyed at once. */
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
     CUresult result = emu_ready();
@@ -246,7 +246,7 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 
 _Static_assert(sizeof(struct emu_share_handle) <= sizeof(CUmemPoolPtrExportData), "it fits");
 
-/* What the file of an exported pool holds. */
+/* Content of the file of an exported pool. */
 struct label {
     uint64_t magic;
     uint32_t process;

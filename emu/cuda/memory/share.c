@@ -42,8 +42,8 @@ static struct import *imports;
 
 /* ---- processes and their files ---- */
 
-/* What /proc/PID/stat says behind the name, which may hold anything: from the 2nd field's end on.
- * NULL: no such process. */
+/* Reads /proc/PID/stat from the end of the 2nd field on, because the name in that field may hold
+ * anything. NULL: no such process. */
 static const char *read_stat(char *text, size_t room, uint32_t process)
 {
     char path[64];

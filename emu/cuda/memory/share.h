@@ -23,7 +23,7 @@ struct emu_share_file {
     uint64_t born; /* when the process began: its number may be given again */
 };
 
-/* What the handles that programs pass on are made of. */
+/* Content of the handles that programs pass on. */
 struct emu_share_handle {
     uint64_t magic;
     struct emu_share_file file;
@@ -50,7 +50,7 @@ CUresult emu_share_export(struct emu_share_handle *out, uint64_t address, unsign
 /* The allocation is freed: handles of it open nothing any more. slot: of struct emu_memory. */
 void emu_share_withdraw(uint32_t slot);
 
-/* Where imported memory comes from, and so who may give it back. */
+/* Origin of imported memory, which says who may free it. */
 enum emu_share_origin {
     EMU_SHARE_IPC,      /* cuIpcCloseMemHandle() */
     EMU_SHARE_POOL,     /* cuMemFree() */
@@ -68,7 +68,7 @@ CUresult emu_share_import(uint64_t *address_out, const struct emu_share_handle *
 CUresult emu_share_import_file(uint64_t *address_out, int file, uint64_t offset, uint64_t size,
                                CUcontext context);
 
-/* Once less; the memory is gone when this was the last one. CUDA_ERROR_INVALID_VALUE: no imported
+/* Once less; the memory is freed when this was the last one. CUDA_ERROR_INVALID_VALUE: no imported
  * memory of `origins` (a bit 1 << origin each) begins there. */
 CUresult emu_share_close(uint64_t address, unsigned origins);
 

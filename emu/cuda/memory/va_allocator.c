@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "emu/cuda/memory/page.h"
 
 #define PAGE      EMU_PAGE
@@ -41,34 +42,17 @@ static size_t capacity;
 /* The first place that ends after `address`. */
 static size_t find(uint64_t address)
 {
-    size_t low = 0, high = count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (places[middle].address + places[middle].size > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    TSM_BISECT(at, count, places[at].address + places[at].size > address);
+    return at;
 }
 
 static bool insert(struct place place)
 {
     size_t at = find(place.address);
 
-    if (count == capacity) {
-        size_t more = capacity ? capacity * 2 : 256;
-        struct place *grown = realloc(places, more * sizeof(*grown));
-        if (!grown)
-            return false;
-        places = grown;
-        capacity = more;
-    }
-    memmove(&places[at + 1], &places[at], (count - at) * sizeof(*places));
-    places[at] = place;
-    count++;
-    return true;
+    return TSM_ARRAY_INSERT(places, count, capacity, at, place);
 }
 
 static void erase(size_t at)
@@ -210,8 +194,8 @@ static bool give_up(uint64_t address, uint64_t size)
     return insert((struct place){address, end - address, PLACE_FOREIGN});
 }
 
-/* Where something of the program is in the way, that piece of the window is given up: each time
- * twice as much, because it may be large. */
+/* Finds a free place. Where something of the program is in the way, that piece of the window is
+ * given up: each time twice as much, because it may be large. */
 static uint64_t place_in_window(struct window *w, uint64_t size, uint64_t alignment,
                                 enum place_kind kind)
 {

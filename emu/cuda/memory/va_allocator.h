@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where memory lies. A device pointer is a host address; what the driver allocates lies in windows
- * of its own, far from the program's heap, and the lowest free place is taken, so that the same
- * calls give the same addresses in every run. A gap is left behind each allocation, so that an
- * access that runs over its end finds nothing there.
+ * Allocates the addresses of device memory. A device pointer is a host address; what the driver
+ * allocates lies in windows of its own, far from the program's heap, and the lowest free place is
+ * taken, so that the same calls give the same addresses in every run. A gap is left behind each
+ * allocation, so that an access that runs over its end finds nothing there.
  *
  * Threads: any.
  */
@@ -40,7 +40,7 @@ bool emu_va_allocator_share(uint64_t address, size_t size);
 /* Keep a range, inaccessible: at `wish` when that is free and not 0, else in the window of
  * reservations. size: a multiple of EMU_GRANULARITY; alignment: a power of two. 0: no place. */
 uint64_t emu_va_allocator_reserve(uint64_t wish, size_t size, size_t alignment);
-/* False: there is no such reservation. */
+/* Returns false if there is no such reservation. */
 bool emu_va_allocator_unreserve(uint64_t address, size_t size);
 /* Does one reservation hold the whole range? */
 bool emu_va_allocator_is_reserved(uint64_t address, size_t size);

@@ -32,7 +32,7 @@ struct physical {
     struct physical *next; /* of those in the one file: sorted by offset */
 };
 
-/* The end of a file that is passed on, behind the memory. */
+/* The end of a file that is passed on, after the memory. */
 struct label {
     uint64_t magic;
     uint64_t size;

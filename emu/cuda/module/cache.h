@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is remembered of PTX that was loaded before, by its hash: in this process, and on disk for
- * others (TS_EMU_CACHE). With it a module is loaded without decoding what is not used; see
+ * Cache of PTX that was loaded before, by its hash: in this process, and on disk for others
+ * (TS_EMU_CACHE). With it a module is loaded without decoding what is not used; see
  * emu/ptx/parse/record.h for why what is remembered need not be trusted.
  *
  * A file of the folder: "TSPTXREC", a version (u32), 4 bytes of zero, the key (16 bytes), size and
@@ -17,11 +17,12 @@
 #include "base/hash.h"
 #include "emu/ptx/ptx.h"
 
-/* As ptx_module_create(). `key_out` is zero when nothing is remembered of such a text. */
+/* Loads a module like ptx_module_create(). `key_out` is zero when nothing is remembered of such a
+ * text. */
 int emu_cache_load(struct ptx_module **out, struct sbt_key *key_out, const char *text, size_t size,
                    unsigned target, struct ptx_log *log);
 
-/* What is remembered under this key is wrong. Zero: nothing. */
+/* Forgets the entry of this key, which is wrong. Zero: no entry. */
 void emu_cache_forget(const struct sbt_key *key);
 
 /* cache_file.c: the folder. `setting`: TS_EMU_CACHE, NULL for the user's folder. Whatever goes

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/text.h"
 
@@ -28,7 +29,8 @@ static const char unfinished[] = ".new";
 
 /* ---- names ---- */
 
-/* False: the program has no home, or runs with the rights of another user. */
+/* Finds the cache's folder. Returns false if the program has no home, or runs with the rights of
+ * another user. */
 static bool folder(char out[PATH_MAX], const char *setting, bool make)
 {
     const char *base = setting ? NULL : secure_getenv("XDG_CACHE_HOME");
@@ -161,14 +163,8 @@ struct listing {
 
 static void add_entry(struct listing *list, const char *name, const struct stat *info)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 256;
-        struct entry *entries = realloc(list->entries, capacity * sizeof(*entries));
-        if (!entries)
-            return;
-        list->entries = entries;
-        list->capacity = capacity;
-    }
+    if (!TSM_ARRAY_RESERVE(list->entries, list->capacity, list->count + 1))
+        return;
     struct entry *e = &list->entries[list->count++];
     tsm_format(e->name, sizeof(e->name), "%s", name);
     e->size = (uint64_t)info->st_size;

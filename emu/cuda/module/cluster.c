@@ -59,7 +59,8 @@ void emu_cluster_copy(struct emu_cluster_settings *to, const struct emu_cluster_
 
 /* ---- launches ---- */
 
-/* What the kernel wants, by its code or by what the program set; false: nothing. */
+/* Finds the cluster's size that the kernel requires, by its code or by the program's setting.
+ * Returns false if it requires none. */
 static bool required(unsigned out[3], const struct CUfunc_st *f)
 {
     for (unsigned i = 0; i < 3; i++)

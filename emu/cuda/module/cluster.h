@@ -15,7 +15,7 @@ struct ptx_function;
 
 #define EMU_CLUSTER_PORTABLE 8 /* blocks that any device of capability 9.0 has room for */
 
-/* What a program sets of a function or kernel: CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH and the four
+/* Settings of a function or kernel: CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH and the four
  * attributes after it. 0: nothing. Any thread. */
 struct emu_cluster_settings {
     atomic_int values[5];
@@ -30,7 +30,7 @@ CUresult emu_cluster_check_setting(const struct ptx_function *ptx, CUfunction_at
                                    int value);
 void emu_cluster_set(struct emu_cluster_settings *settings, CUfunction_attribute attribute,
                      int value);
-/* What is set in `from`. */
+/* Copies the settings of `from`. */
 void emu_cluster_copy(struct emu_cluster_settings *to, const struct emu_cluster_settings *from);
 
 /* A launch, as far as its clusters depend on it. */

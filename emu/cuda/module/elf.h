@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is looked for in ELF files: the kernels of machine code, to name them, and the fat binaries
- * that compilers put into host objects. 64-bit, little-endian; anything else has no sections here.
+ * Finds contents of ELF files: the kernels of machine code, to name them, and the fat binaries that
+ * compilers put into host objects. 64-bit, little-endian; other files have no sections here.
  */
 #ifndef EMU_ELF_H
 #define EMU_ELF_H
@@ -16,7 +16,8 @@ struct emu_elf_section {
     size_t size; /* bytes */
 };
 
-/* Where the file ends by its own header: for images that come without a length. 0: no such file. */
+/* Returns the file's size by its own header, for images that come without a length. 0: no such
+ * file. */
 size_t emu_elf_size(const uint8_t *elf);
 
 /* Is a file of `size` bytes that begins like an ELF file as long as its own header says? */

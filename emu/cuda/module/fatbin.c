@@ -232,7 +232,7 @@ bool emu_image_fits(const void *image, size_t size)
                                            tsm_get_u64(p + 8) <= size - tsm_get_u16(p + 6));
 }
 
-/* With zero bytes behind it, so that the image's magic can be read of any. */
+/* With zero bytes after it, so that the image's magic can be read of any. */
 static char *read_all(FILE *f, size_t *size_out)
 {
     size_t size = 0, capacity = 1 << 16;

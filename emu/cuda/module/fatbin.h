@@ -34,7 +34,7 @@ void emu_text_finish(struct emu_text *text);
  * is none for emu_image_text(). */
 bool emu_image_fits(const void *image, size_t size);
 
-/* A file's bytes and zero bytes behind them, to be freed by the caller. size_out: may be NULL. */
+/* A file's bytes and zero bytes after them, to be freed by the caller. size_out: may be NULL. */
 CUresult emu_file_read(char **out, size_t *size_out, const char *name);
 
 /* A line for the program's log. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of a function, and how many blocks of it fit at once.
+ * Answers questions about a function, and how many of its blocks fit at once.
  */
 #include "emu/cuda/module/function.h"
 
@@ -74,7 +74,7 @@ CUresult emu_function_attribute(int *out, CUfunction_attribute attribute, const 
     }
     if ((unsigned)attribute >= CU_FUNC_ATTRIBUTE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    /* Of the rest, caching is nothing here. */
+    /* Attributes of caching have no effect here. */
     *out = emu_cluster_has(attribute) ? emu_cluster_get(&f->cluster, f->ptx, attribute) : 0;
     return CUDA_SUCCESS;
 }

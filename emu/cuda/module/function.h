@@ -34,12 +34,12 @@ CUresult emu_launch_prepare(struct emu_command **out, const CUDA_KERNEL_NODE_PAR
                             CUcontext context);
 
 /* Attributes that such a launch keeps itself; others a node keeps for the program. `command`: one
- * that emu_launch_prepare() or a capture made. Setting one checks the launch anew. */
+ * that emu_launch_prepare() or a capture made. Setting one checks the launch again. */
 bool emu_launch_has(CUlaunchAttributeID id);
 void emu_launch_get(const struct emu_command *command, CUlaunchAttributeID id,
                     CUlaunchAttributeValue *out);
 CUresult emu_launch_set(struct emu_command *command, const CUlaunchAttribute *attribute);
-/* Those of `earlier`, which `command` is put in place of. */
+/* Keeps the settings of `earlier`, which `command` replaces. */
 CUresult emu_launch_keep(struct emu_command *command, const struct emu_command *earlier);
 
 #endif

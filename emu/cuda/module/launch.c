@@ -20,7 +20,7 @@
 #include "emu/cuda/stream/stream.h"
 #include "emu/cuda/texture/texture.h"
 
-/* What the callers of launch() differ in. */
+/* Differences between the callers of launch(). */
 struct shape {
     unsigned grid[3];
     unsigned block[3];
@@ -101,7 +101,7 @@ static void cloned(struct emu_command *command)
     emu_bindings_ref(l->bindings);
 }
 
-/* Behind the arguments, for programs that ask a node for them. */
+/* After the arguments, for programs that ask a node for them. */
 static void **argument_pointers(struct launch *l)
 {
     return (void **)(void *)(l->params + ((l->function->ptx->params_size + 15u) & ~15u));

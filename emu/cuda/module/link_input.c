@@ -14,7 +14,7 @@
 #define FATBIN_MAGIC  0xba55ed50u
 #define FATBIN_HEADER 16u
 
-/* Where the texts go, and what is said of those that cannot be used. */
+/* Destination of the texts, and log for those that cannot be used. */
 struct search {
     struct ptx_log *log;
     emu_link_text add;

@@ -132,7 +132,7 @@ static CUresult collect_functions(CUmodule module)
     return CUDA_SUCCESS;
 }
 
-/* Where a function of this name is, or the free slot where it would be. */
+/* Returns the slot of the function of this name, or the free slot where it would go. */
 static CUfunction *find_name(const struct CUmod_st *module, const char *name)
 {
     size_t at = tsm_hash64(name, strlen(name)) & (module->name_count - 1);

@@ -21,7 +21,7 @@
 
 #define EMU_OLD_PARAMS_MAX 4096
 
-/* What cuFuncSetBlockShape() and its kin have set. */
+/* Settings of cuFuncSetBlockShape() and its kin. */
 struct emu_old_launch {
     unsigned block[3];
     unsigned shared;

@@ -11,7 +11,7 @@
 
 #define REGISTER_UNIT 8u /* a thread's registers; a warp's are then a multiple of 256 */
 
-/* What a block takes of its multiprocessor. */
+/* Returns the shared memory that a block takes of its multiprocessor. */
 static size_t shared_of_block(size_t shared)
 {
     size_t unit = emu_settings.capability >= 80 ? 128 : 256;

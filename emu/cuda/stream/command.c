@@ -7,6 +7,8 @@
 
 #include "emu/cuda/stream/schedule.h"
 
+#include "base/array.h"
+
 static CUresult do_nothing(struct emu_command *command)
 {
     (void)command;
@@ -88,14 +90,8 @@ bool emu_after_locked(struct emu_command *command, struct emu_command *earlier)
 {
     if (!earlier || earlier->is_done)
         return true;
-    if (command->after_count == command->after_capacity) {
-        size_t capacity = command->after_capacity * 2 + 2;
-        struct emu_command **after = realloc(command->after, capacity * sizeof(*after));
-        if (!after)
-            return false;
-        command->after = after;
-        command->after_capacity = capacity;
-    }
+    if (!TSM_ARRAY_RESERVE(command->after, command->after_capacity, command->after_count + 1))
+        return false;
     earlier->references++;
     command->after[command->after_count++] = earlier;
     return true;

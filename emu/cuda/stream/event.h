@@ -15,7 +15,7 @@ CUresult emu_event_check(CUevent event, CUcontext context);
 /* Record in the stream, as cuEventRecord() does. */
 CUresult emu_event_record(CUevent event, CUstream stream);
 
-/* What is sent to the stream from now on waits for the event's last record. */
+/* Makes later commands of the stream wait for the event's last record. */
 CUresult emu_event_wait(CUevent event, CUstream stream);
 
 /* When capturing has to do with it, do what a wait of the stream means then, and say true. flags:

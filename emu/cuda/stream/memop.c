@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a stream does besides copies and kernels: functions of the program, and waits for and
+ * Commands of a stream besides copies and kernels: functions of the program, and waits for and
  * writes of values in memory.
  */
 #include "emu/cuda/core/emu.h"
@@ -180,7 +180,7 @@ static CUresult check_value(const struct value *v)
                : CUDA_SUCCESS;
 }
 
-/* What an operation of a batch does. A barrier has no type: commands of a stream see each other's
+/* Reads an operation of a batch. A barrier has no type: commands of a stream see each other's
  * memory anyway. */
 static CUresult read_operation(struct value *out, const struct emu_command_type **type,
                                const CUstreamBatchMemOpParams *p)

@@ -276,7 +276,7 @@ static bool is_blocking(CUstream stream)
     return !stream->is_legacy && !(stream->flags & CU_STREAM_NON_BLOCKING);
 }
 
-/* What the legacy default stream means for a new command. */
+/* Adds the waits that the legacy default stream means for a new command. */
 static bool after_default(CUstream stream, struct emu_command *command)
 {
     bool ok = true;
@@ -362,7 +362,7 @@ CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait
     return result;
 }
 
-/* A command that stands behind what is in the stream (NULL: in the context), not submitted. */
+/* A command that stands after what is in the stream (NULL: in the context), not submitted. */
 static CUresult wait_for_all(CUcontext context, CUstream stream)
 {
     struct emu_command *all = emu_command_create(&emu_command_mark, 0);

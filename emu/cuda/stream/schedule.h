@@ -49,7 +49,7 @@ bool emu_start_thread(void *(*function)(void *), void *user);
 
 /* ---- serial mode (serial.c) ---- */
 
-/* False: there is no thread. */
+/* Starts the thread. Returns false if there is none. */
 bool emu_serial_start(void);
 
 /* ---- streams (list.c) ---- */

@@ -40,7 +40,7 @@ struct handle {
     uint32_t slot;
 };
 
-/* What a command needs to know. */
+/* State that a command needs. */
 struct turn {
     struct emu_shared_event *cell;
     uint64_t number;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What processes share of an event: how often it was recorded, and which records are complete.
- * Records are numbered from 1; a wait is for the number that was the last one when it was issued.
+ * State of an event that processes share: how often it was recorded, and which records are
+ * complete. Records are numbered from 1; a wait is for the number that was the last one when it was
+ * issued.
  *
  * Threads and processes: any.
  */
@@ -24,7 +25,7 @@ CUresult emu_shared_event_export(CUipcEventHandle *out, const struct emu_shared_
 /* CUDA_ERROR_INVALID_HANDLE; CUDA_ERROR_INVALID_CONTEXT when it is of this process. */
 CUresult emu_shared_event_import(struct emu_shared_event **out, const CUipcEventHandle *handle);
 
-/* Of either kind; NULL: nothing. */
+/* Destroys an event of either kind; accepts NULL. */
 void emu_shared_event_destroy(struct emu_shared_event *cell);
 
 /* A command that completes a new record, and the number of that; NULL: out of memory. */

@@ -31,7 +31,7 @@ struct emu_command;
 struct emu_capture;
 struct emu_edges;
 
-/* What a kind of command does. */
+/* Functions of a kind of command. */
 struct emu_command_type {
     /* Mandatory. On a thread of the stream, with no lock held. An error that is not
      * CUDA_SUCCESS stays with the context. */
@@ -135,7 +135,7 @@ CUresult emu_context_synchronize(CUcontext context);
 /* Nothing left to do, in the same sense? */
 bool emu_stream_is_idle(CUstream stream);
 
-/* What is sent to `stream` from now on waits for what was sent to `leader` so far. */
+/* Makes later commands of `stream` wait for the commands sent to `leader` so far. */
 CUresult emu_stream_follow(CUstream stream, CUstream leader);
 
 /* A priority that streams can have. */
@@ -151,7 +151,7 @@ extern const struct emu_command_type emu_command_mark;
 CUresult emu_stream_create(CUstream *out, CUcontext context, unsigned flags, int priority,
                            bool is_legacy, uint64_t thread);
 
-/* Its commands run to their end first; the handle is gone at once. NULL: nothing. */
+/* Its commands run to their end first; the handle is destroyed at once. NULL: nothing. */
 void emu_stream_destroy(CUstream stream);
 
 /* All streams of the context, whose commands are done. */

@@ -40,7 +40,7 @@ static const CUdevice_attribute limits[2][FORM_COUNT][3] = {
       LIMIT(SURFACECUBEMAP_LAYERED_LAYERS)}},
 };
 
-/* False: no array has these extents with these flags. */
+/* Finds the form of an array. Returns false if no array has these extents with these flags. */
 static bool form_of(enum form *form, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
@@ -125,7 +125,7 @@ size_t emu_array_size(const struct CUarray_st *array)
     return array->pitch * array->rows * array->slices;
 }
 
-/* The arrays of the planes, one behind the other in the whole's memory. */
+/* The arrays of the planes, one after the other in the whole's memory. */
 static CUresult init_planes(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIPTOR *d,
                             CUdevice device, size_t *size)
 {

@@ -30,14 +30,14 @@ struct emu_planes {
     CUarray_format element; /* of every plane */
     uint8_t count;
     uint8_t channel_count[EMU_PLANE_MAX];
-    uint8_t halved_x, halved_y; /* 1: the planes behind the first are half as wide, high */
+    uint8_t halved_x, halved_y; /* 1: the planes after the first are half as wide, high */
 };
 
 /* NULL: no texture has it, or it is one of planes. */
 const struct emu_format *emu_format_find(CUarray_format format);
 const struct emu_planes *emu_planes_find(CUarray_format format);
 
-/* False: no format of a view. */
+/* Finds the format of a view. Returns false if there is none. */
 bool emu_view_format(CUresourceViewFormat format, enum ptx_channel *channel, unsigned *channel_count);
 
 #endif

@@ -28,7 +28,7 @@ static CUDA_ARRAY3D_DESCRIPTOR level_of(const CUDA_ARRAY3D_DESCRIPTOR *d, unsign
     return out;
 }
 
-/* As many levels as asked for, down to one texel at most. */
+/* Counts the levels: as many as asked for, down to one texel at most. */
 static unsigned count_levels(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned wanted)
 {
     bool is_volume = !(d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP));

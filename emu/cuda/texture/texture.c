@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
 
@@ -42,14 +43,8 @@ static struct object *find(uint64_t handle, bool is_surface)
 /* 0: out of memory. */
 static uint64_t add(struct object *object)
 {
-    if (count == capacity) {
-        size_t size = capacity ? 2 * capacity : 64;
-        struct object **grown = realloc(objects, size * sizeof(*grown));
-        if (!grown)
-            return 0;
-        objects = grown;
-        capacity = size;
-    }
+    if (!TSM_ARRAY_RESERVE(objects, capacity, count + 1))
+        return 0;
     objects[count] = object;
     return HANDLE_FIRST + count++;
 }

@@ -172,7 +172,7 @@ static _Noreturn void refuse(enum sandbox_stage stage)
     }
 }
 
-/* False: not started by the software GPU. */
+/* Opens the control memory. Returns false if the software GPU did not start this process. */
 static bool open_control(void)
 {
     void *got =

@@ -37,7 +37,7 @@ struct object {
     char *text;
 };
 
-/* Where an address of the file is now. Offsets wrap: the memory protects itself. */
+/* Returns the present address for one of the file. Offsets wrap: the memory protects itself. */
 static void *at(const struct object *o, uint64_t address)
 {
     return (void *)((uintptr_t)o->image + address);
@@ -92,7 +92,7 @@ static uint32_t protect_code(const struct object *o)
     return SANDBOX_OK;
 }
 
-/* What is constant once it is relocated. */
+/* Protects data that is constant once it is relocated. */
 static uint32_t protect_constants(const struct object *o)
 {
     bool ok = true;
@@ -170,7 +170,8 @@ static bool symbol_value(const struct object *o, const Elf64_Sym *symbol, uint64
     return false;
 }
 
-/* Those whose value a function gives: they need the others, and code that can run. */
+/* Tests for a relocation whose value a function gives: it needs the others, and code that can
+ * run. */
 static bool is_indirect(const struct object *o, const Elf64_Rela *relocation)
 {
     const Elf64_Sym *symbol = &o->symbols[ELF64_R_SYM(relocation->r_info)];
@@ -219,7 +220,7 @@ static uint32_t relocate(const struct object *o, uint64_t table, uint64_t size, 
     return result;
 }
 
-/* Addresses in a packed list: a word is a place, or the bits of the 63 behind the last one. */
+/* Addresses in a packed list: a word is a place, or the bits of the 63 after the last one. */
 static void relocate_packed(const struct object *o)
 {
     const uint64_t *words = at(o, o->values[DT_RELR]);

@@ -109,7 +109,8 @@ static const char *signal_text(uint32_t signal)
     }
 }
 
-/* What the sandbox wrote of its end; all of it may be a lie. False: nothing. */
+/* Reports the sandbox's own words about its end; all of them may be a lie. Returns false if there
+ * are none. */
 static bool tell_reported(void)
 {
     const struct sandbox_control *control = sandbox.control;
@@ -353,7 +354,7 @@ static void kill_it(void)
     pthread_mutex_unlock(&sandbox.lock);
 }
 
-/* As if there had never been one. */
+/* Ends the sandbox and forgets it. */
 void emu_hsa_sandbox_stop(void)
 {
     if (!sandbox.is_started)
@@ -454,7 +455,7 @@ static bool await_slot(struct sandbox_slot *slot, const char *name)
     }
 }
 
-/* What the sandbox wrote, without what a terminal would take for an order. */
+/* Copies the sandbox's text without what a terminal would take for an order. */
 static void copy_text(const struct sandbox_slot *slot, char *out)
 {
     size_t i;

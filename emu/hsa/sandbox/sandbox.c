@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the sandbox shares with the replaying process: which pages of the arena it has at which
- * addresses, which code objects, and the commands that change that.
+ * State that the sandbox shares with the replaying process: which pages of the arena it has at
+ * which addresses, which code objects, and the commands that change that.
  *
  * The process starts with the first code object or agent dispatch; a trace without them needs none.
  */
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "api/hsa/sandbox.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "emu/hsa/runtime.h"
 
@@ -107,19 +108,7 @@ static void erase_hole(size_t at)
 /* Returns false if there is no memory for it: its part of the file is not used again then. */
 static bool insert_hole(size_t at, struct hole hole)
 {
-    if (shared.hole_count == shared.hole_capacity) {
-        size_t more = shared.hole_capacity ? shared.hole_capacity * 2 : 64;
-        struct hole *grown = realloc(shared.holes, more * sizeof(*grown));
-        if (!grown)
-            return false;
-        shared.holes = grown;
-        shared.hole_capacity = more;
-    }
-    memmove(&shared.holes[at + 1], &shared.holes[at],
-            (shared.hole_count - at) * sizeof(*shared.holes));
-    shared.holes[at] = hole;
-    shared.hole_count++;
-    return true;
+    return TSM_ARRAY_INSERT(shared.holes, shared.hole_count, shared.hole_capacity, at, hole);
 }
 
 /* Frees the pages of [offset, offset + size), and lets later parts lie there. The sandbox may have
@@ -128,29 +117,23 @@ static bool insert_hole(size_t at, struct hole hole)
 static void give(uint64_t offset, uint64_t size)
 {
     struct hole hole = {offset, size};
-    size_t low = 0, high = shared.hole_count;
+    size_t at;
 
     if (!size)
         return;
     fallocate(shared.arena, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (shared.holes[middle].offset > offset)
-            high = middle;
-        else
-            low = middle + 1;
+    TSM_BISECT(at, shared.hole_count, shared.holes[at].offset > offset);
+    if (at < shared.hole_count && shared.holes[at].offset == offset + size) {
+        hole.size += shared.holes[at].size;
+        erase_hole(at);
     }
-    if (low < shared.hole_count && shared.holes[low].offset == offset + size) {
-        hole.size += shared.holes[low].size;
-        erase_hole(low);
-    }
-    if (low && shared.holes[low - 1].offset + shared.holes[low - 1].size == offset) {
-        hole.offset = shared.holes[low - 1].offset;
-        hole.size += shared.holes[low - 1].size;
-        erase_hole(--low);
+    if (at && shared.holes[at - 1].offset + shared.holes[at - 1].size == offset) {
+        hole.offset = shared.holes[at - 1].offset;
+        hole.size += shared.holes[at - 1].size;
+        erase_hole(--at);
     }
     if (hole.offset + hole.size != shared.arena_end)
-        insert_hole(low, hole);
+        insert_hole(at, hole);
     else if (ftruncate(shared.arena, (off_t)hole.offset) == 0)
         shared.arena_end = hole.offset;
 }
@@ -245,36 +228,18 @@ static void tell_unmap(uint64_t address, uint64_t size)
         emu_hsa_sandbox_call(false, SANDBOX_UNMAP, arguments, 2, "taking memory", &result, NULL);
 }
 
-/* The first view that ends behind `address`. */
+/* The first view that ends after `address`. */
 static size_t first_behind(uint64_t address)
 {
-    size_t low = 0, high = shared.view_count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (shared.views[middle].address + shared.views[middle].size > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    TSM_BISECT(at, shared.view_count, shared.views[at].address + shared.views[at].size > address);
+    return at;
 }
 
 static bool insert(size_t at, const struct view *view)
 {
-    if (shared.view_count == shared.view_capacity) {
-        size_t more = shared.view_capacity ? shared.view_capacity * 2 : 64;
-        struct view *grown = realloc(shared.views, more * sizeof(*grown));
-        if (!grown)
-            return false;
-        shared.views = grown;
-        shared.view_capacity = more;
-    }
-    memmove(&shared.views[at + 1], &shared.views[at],
-            (shared.view_count - at) * sizeof(*shared.views));
-    shared.views[at] = *view;
-    shared.view_count++;
-    return true;
+    return TSM_ARRAY_INSERT(shared.views, shared.view_count, shared.view_capacity, at, *view);
 }
 
 static void erase(size_t at)

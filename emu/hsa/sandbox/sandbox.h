@@ -55,7 +55,7 @@ enum sandbox_result {
     SANDBOX_ARGUMENT,
 };
 
-/* What stopped the sandbox, in order; the name of each is in stage_names. */
+/* Stages at which the sandbox may stop, in order; the name of each is in stage_names. */
 enum sandbox_stage {
     SANDBOX_STAGE_NONE,
     SANDBOX_STAGE_PARENT,
@@ -80,7 +80,7 @@ struct sandbox_control {
     uint32_t is_ready; /* slept on until it is */
     uint32_t failed_stage, failed_errno;
     uint32_t parent;
-    /* What ended the sandbox; `signal` is 0 as long as nothing has. */
+    /* Cause of the sandbox's end; `signal` is 0 as long as it runs. */
     uint32_t signal, system_call, slot;
     uint64_t address;
     struct sandbox_slot slots[SANDBOX_SLOT_COUNT];
@@ -89,7 +89,7 @@ struct sandbox_control {
 /* ---- for the software GPU ----------------------------------------------------------------------
  */
 
-/* What a kernel's handle points to. */
+/* Target of a kernel's handle. */
 struct emu_hsa_remote_kernel {
     uint32_t magic; /* EMU_HSA_KERNEL_REMOTE: at the place of struct tracesmith_hsa_kernel's */
     uint32_t arguments_size, group_size, private_size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a launch executes, counted by instruction and sampled by number.
+ * Profiles a launch: instructions executed, counted for each one and sampled by number.
  */
 #include "emu/ptx/check/watching.h"
 

@@ -33,7 +33,7 @@ struct cell {
     struct access reads[READERS];
 };
 
-/* Of a cluster. Warps are numbered through its blocks. */
+/* State for a cluster. Warps are numbered through its blocks. */
 struct ptx_shared_race {
     uint32_t warps;
     uint32_t size;      /* bytes of a block's shared memory */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What may look on while a launch runs: checks of memory, and a profile. A launch without a watcher
- * pays one test of a pointer per memory access of a warp; one with a watcher runs in a loop of its
- * own.
+ * Watchers of a launch: checks of memory, and a profile. A launch without a watcher pays one test
+ * of a pointer per memory access of a warp; one with a watcher runs in a loop of its own.
  *
  * Threads: the callbacks are called from the launch's thread. Shadow memory may be used from any.
  */
@@ -40,7 +39,7 @@ struct ptx_sample {
     struct ptx_level stack[PTX_DEPTH_MAX];
 };
 
-/* What a launch executed of one PTX instruction. */
+/* Executions of one PTX instruction in a launch. */
 struct ptx_count {
     uint64_t warps;      /* times a warp, or a part of one, executed it */
     uint64_t threads;    /* lanes whose guard held, summed */

@@ -12,7 +12,7 @@
 
 struct ptx_shared_race;
 
-/* Of a launch; run->watching. */
+/* State of a launch; run->watching. */
 struct ptx_watching {
     const struct ptx_watch *watch;
     struct ptx_profile_function *functions; /* that were entered; owned */
@@ -20,7 +20,7 @@ struct ptx_watching {
     uint64_t clock;                         /* warp instructions so far, of the whole launch */
 };
 
-/* Of a block; block->watching. Made when the block first needs it. */
+/* State of a block; block->watching. Created when the block first needs it. */
 struct ptx_block_watching {
     uint8_t *shared; /* a byte a byte: 1 when written */
     uint8_t **local; /* of each warp, in the order of its local memory; made at first use */

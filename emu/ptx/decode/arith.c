@@ -7,7 +7,7 @@
 /* The count of sources, in ptx_row.detail. */
 enum { SOURCES = 3 };
 
-/* What a float operation may be given. */
+/* Modifiers that a float operation may have. */
 enum {
     NEAREST = 1 << 0, /* .rn */
     ROUND = 1 << 1,   /* any rounding */
@@ -464,7 +464,7 @@ static int take_comparison(struct ptx_parser *p, bool *make_unsigned)
     return compare | (combine + 1) << 4;
 }
 
-/* What set may write: a word, or for 16-bit floats also their own kind. */
+/* Tests the result type of set: a word, or for 16-bit floats also their own kind. */
 static bool is_set_result(ptx_type to, ptx_type type)
 {
     bool half = type == PTX_F16 || type == PTX_BF16;

@@ -62,7 +62,7 @@ static bool decode_mbarrier(struct ptx_parser *p, const struct ptx_row *row)
     ptx_take_order(p);
     enum ptx_space space = ptx_take_space(p);
     ptx_take_hints(p);
-    /* Those of other blocks can be told, not asked. */
+    /* Barriers of other blocks can be signalled, not tested. */
     bool is_remote = space == PTX_SPACE_CLUSTER;
     if (op < 0 || !ptx_take(p, PTX_B64) ||
         (is_remote ? op < PTX_MBARRIER_ARRIVE || op >= PTX_MBARRIER_TEST

@@ -91,7 +91,7 @@ bool ptx_is_mmio(const struct ptx_parser *p)
 
 static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
 {
-    unsigned at = row->op; /* the address: behind atom's result */
+    unsigned at = row->op; /* the address: after atom's result */
 
     if (!at && ptx_take(p, MOD_async) && !ptx_is_mmio(p))
         return ptx_decode_store_async(p);

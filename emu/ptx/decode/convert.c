@@ -4,7 +4,7 @@
  */
 #include "emu/ptx/decode/decode.h"
 
-/* What a conversion may be given. */
+/* Modifiers that a conversion may have. */
 enum {
     PLAIN = 1 << 0,    /* no rounding */
     INTEGRAL = 1 << 1, /* .rni and the like */

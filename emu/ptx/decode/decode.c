@@ -276,7 +276,7 @@ static ptx_op source_register(struct ptx_parser *p, const struct ptx_operand *o,
     return copy;
 }
 
-/* Of shared, local and constant memory. */
+/* Tests for an address of shared, local or constant memory. */
 static bool is_small_address(struct ptx_parser *p, const struct ptx_symbol *s)
 {
     if (s->kind != PTX_SYMBOL_VAR)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What decoders of instructions share. A row of a table says which decoder an opcode has; the
- * decoder takes the modifiers that it knows, and an instruction with a modifier left over is
+ * Shared parts of the decoders of instructions. A row of a table says which decoder an opcode has;
+ * the decoder takes the modifiers that it knows, and an instruction with a modifier left over is
  * refused: tables and decoders together are the only list of what is supported.
  */
 #ifndef EMU_PTX_DECODE_DECODE_H

@@ -17,7 +17,7 @@ static bool add_fixup(struct ptx_parser *p, const struct ptx_token *label, uint3
     return true;
 }
 
-/* Of all tables of a module: each brx.idx has its own. */
+/* Limit on the entries of all tables of a module: each brx.idx has its own. */
 #define TABLE_ENTRIES_MAX (1u << 22)
 
 static bool decode_branch_table(struct ptx_parser *p)

@@ -192,7 +192,7 @@ uint8_t ptx_take_f64_rounding(struct ptx_parser *p, ptx_type type)
     return round > 0 ? (uint8_t)round : PTX_ROUND_NEAREST;
 }
 
-/* Behind the matrices: the metadata, and which lanes of four have it. */
+/* After the matrices: the metadata, and which lanes of four have it. */
 static bool parse_metadata(struct ptx_parser *p, struct ptx_mma *x)
 {
     const struct ptx_operand *selector = ptx_operand_at(p, 5);

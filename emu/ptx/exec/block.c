@@ -57,7 +57,7 @@ static void fill_reserved(struct ptx_warp *w, uint32_t begin, uint32_t end)
     fill32(w, PTX_SPECIAL_RESERVED_SMEM_1, begin + (end - begin) / 2);
 }
 
-/* What is the same in every block. */
+/* Fills in the values that are the same in every block. */
 static void fill_launch(struct ptx_warp *w)
 {
     const struct ptx_run *run = w->run;

@@ -214,8 +214,8 @@ void ptx_run_is_shared(struct ptx_warp *w, const struct ptx_insn *i)
 
 /* ---- clusterlaunchcontrol ---- */
 
-/* What comes back when a cluster was asked for that has not started: is there one, and its first
- * block. 16 bytes, opaque to programs. */
+/* Answer to a request for a cluster that has not started: is there one, and its first block. 16
+ * bytes, opaque to programs. */
 struct response {
     uint32_t is_cancelled;
     uint32_t first[3];

@@ -153,7 +153,7 @@ struct ptx_run {
     uint64_t steps;        /* warp-instructions */
     uint32_t shared_static;
     uint32_t shared_size;     /* with what is reserved */
-    uint32_t shared_reserved; /* where that starts, behind the program's own */
+    uint32_t shared_reserved; /* where that starts, after the program's own */
     uint64_t local_stride;
     uint32_t threads; /* a block */
     uint32_t cluster[3];    /* blocks */
@@ -239,7 +239,7 @@ void ptx_stop_fault(struct ptx_warp *warp, const struct ptx_insn *insn, unsigned
 /* Every warp of the block waits, or its time is over: the first thread that lives is named, and the
  * lines at which the others stand. */
 void ptx_stop_standing(struct ptx_block *block, enum ptx_fault_kind kind);
-/* Where a lane is that runs, or stands at, `insn` (may be NULL) in `frame`. */
+/* Fills in the place of a lane that runs, or stands at, `insn` (may be NULL) in `frame`. */
 void ptx_place_fill(struct ptx_place *place, const struct ptx_warp *warp,
                     const struct ptx_insn *insn, const struct ptx_frame *frame, unsigned lane);
 
@@ -262,14 +262,14 @@ void ptx_warp_split(struct ptx_warp *warp, uint32_t lanes, const struct ptx_insn
 /* Meet at this instruction; false: the group waits and another runs, or the warp stops. */
 bool ptx_warp_join(struct ptx_warp *warp, const struct ptx_insn *insn);
 void ptx_warp_exit(struct ptx_warp *warp, uint32_t lanes);
-/* Time is over: the running group stays ready, behind the others. */
+/* Time is over: the running group stays ready, after the others. */
 void ptx_warp_yield(struct ptx_warp *warp);
 /* Continue where the warp stopped; false when no group is ready. */
 bool ptx_warp_resume(struct ptx_warp *warp);
 /* At a .sync instruction: the lanes to run it for, 0 when the group has to wait for others. Lanes
  * may name different members, as the halves of a warp do that are tiles of their own. */
 uint32_t ptx_warp_gather(struct ptx_warp *warp, const struct ptx_insn *insn, ptx_op members);
-/* Those of `run` that name the same members as its lowest lane. */
+/* Returns the lanes of `run` that name the same members as its lowest lane. */
 uint32_t ptx_warp_part(const struct ptx_warp *warp, ptx_op members, uint32_t run);
 struct ptx_frame *ptx_frame_create(struct ptx_warp *warp, const struct ptx_code *code,
                                    const struct ptx_insn *call, uint32_t lanes);
@@ -290,7 +290,7 @@ struct ptx_cluster *ptx_cluster_create(struct ptx_run *run, uint64_t linear);
 bool ptx_cluster_reserve(struct ptx_run *run);
 void ptx_cluster_destroy(struct ptx_run *run, struct ptx_cluster *cluster);
 void ptx_spare_clusters_free(struct ptx_run *run);
-/* Where the block of `rank` in cluster `linear` stands in the grid. */
+/* Computes the place in the grid of the block of `rank` in cluster `linear`. */
 void ptx_cluster_place(const struct ptx_run *run, uint64_t linear, uint32_t rank, uint32_t id[3]);
 /* run.c: the next cluster to start will not; where its first block stands. False: none is left. */
 bool ptx_run_take_cluster(struct ptx_run *run, uint32_t first[3]);
@@ -303,7 +303,8 @@ void ptx_cluster_check(struct ptx_cluster *cluster);
 
 /* emu/ptx/handlers/barrier.c: release what can be released after an arrival or an exit. */
 void ptx_barrier_check(struct ptx_block *block);
-/* What barrier `id` waits for has come, as far as this block's threads are concerned. */
+/* Tests whether everything that barrier `id` waits for has come, as far as this block's threads are
+ * concerned. */
 bool ptx_barrier_is_complete(const struct ptx_block *block, unsigned id);
 void ptx_barrier_open(struct ptx_block *block, unsigned id);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of the instruction that ends a launch.
+ * Describes the instruction that ends a launch.
  */
 #include "emu/ptx/exec/exec.h"
 #include "emu/ptx/handlers/memory.h"
@@ -57,7 +57,7 @@ static void stand(struct ptx_fault *f, uint32_t line, const char *why, uint32_t 
 
 static const struct ptx_insn *group_insn(const struct ptx_group *g)
 {
-    /* A group that waits at a barrier has its program counter behind it. */
+    /* A group that waits at a barrier has its program counter after it. */
     return g->state == PTX_GROUP_BARRIER ? g->pc - 1 : g->pc;
 }
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #define HEAP_SIZE (1ull << 30) /* of address space; pages come when they are touched */
-/* Where it lies in every process, if that is free: kernels store such addresses, and replay
+/* Address of the heap in every process, if that is free: kernels store such addresses, and replay
  * compares what they store. ThreadSanitizer allows no higher address. */
 #define HEAP_WISH   ((void *)0x3f00000000)
 #define CLASS_COUNT 32

@@ -67,7 +67,7 @@ static bool is_shared(const struct ptx_insn *i)
     return i->space == PTX_SPACE_SHARED || i->space == PTX_SPACE_CLUSTER;
 }
 
-/* What is not known to stay within its block does not. */
+/* Instructions that are not known to stay within their block do not. */
 static bool is_alone(const struct ptx_insn *i)
 {
     if (i->fn == ptx_run_atomic)

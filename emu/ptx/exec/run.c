@@ -5,6 +5,7 @@
  * for each other; more clusters are started only then.
  */
 #include "base/clock.h"
+#include "base/array.h"
 #include "emu/ptx/exec/exec.h"
 #include "emu/ptx/exec/heap.h"
 #include "emu/ptx/parse/module.h"
@@ -187,16 +188,8 @@ static bool is_one_left(const struct ptx_grid *g)
 /* False when out of memory; true and no cluster more when another thread took the last one. */
 static bool start_cluster(struct ptx_grid *g)
 {
-    if (g->resident == g->capacity) {
-        size_t capacity = g->capacity ? g->capacity * 2 : 16;
-        struct ptx_cluster **clusters =
-            realloc(g->clusters, capacity * sizeof(struct ptx_cluster *));
-        if (!clusters)
-            return false;
-        g->clusters = clusters;
-        g->capacity = capacity;
-    }
-    if (!ptx_cluster_reserve(g->run))
+    if (!TSM_ARRAY_RESERVE(g->clusters, g->capacity, g->resident + 1) ||
+        !ptx_cluster_reserve(g->run))
         return false;
     uint64_t order = atomic_fetch_add(&g->run->blocks->next, 1);
     if (order >= g->count)
@@ -210,8 +203,7 @@ static bool start_cluster(struct ptx_grid *g)
 static void remove_cluster(struct ptx_grid *g, size_t at)
 {
     ptx_cluster_destroy(g->run, g->clusters[at]);
-    g->resident--;
-    memmove(g->clusters + at, g->clusters + at + 1, (g->resident - at) * sizeof(g->clusters[0]));
+    TSM_ARRAY_REMOVE(g->clusters, g->resident, at);
 }
 
 static void note_fault(struct ptx_run *run, const struct ptx_cluster *cluster)
@@ -244,7 +236,7 @@ static bool run_one(struct ptx_grid *g, size_t at)
     return true;
 }
 
-/* False: out of memory, and nothing resident that could go on alone. */
+/* Runs the grid. Returns false if out of memory with nothing resident that could go on alone. */
 static bool run_grid(struct ptx_grid *g)
 {
     size_t at = 0;
@@ -325,7 +317,8 @@ bool ptx_run_blocks(struct ptx_run *run)
     return ok;
 }
 
-/* Where calls are known beforehand they need what they need, whatever the limit says. */
+/* Returns the stack's size. Calls that are known beforehand get what they need, whatever the limit
+ * says. */
 static uint32_t stack_size(const struct ptx_launch *launch, const struct ptx_code *code)
 {
     bool is_open = code->stack_size >= PTX_STACK_OPEN;
@@ -334,8 +327,8 @@ static uint32_t stack_size(const struct ptx_launch *launch, const struct ptx_cod
                                                              : code->stack_size;
 }
 
-/* What the system keeps for itself: cooperative groups of several warps meet there. Programs that
- * do not ask for it do not have it. */
+/* Memory that the system keeps for itself: cooperative groups of several warps meet there. Programs
+ * that do not ask for it do not have it. */
 #define RESERVED_SIZE 1024
 
 static void place_reserved(struct ptx_run *run)
@@ -348,8 +341,8 @@ static void place_reserved(struct ptx_run *run)
     run->shared_size = run->shared_reserved + RESERVED_SIZE;
 }
 
-/* Where cooperative_groups::this_grid() finds what its blocks meet at: the size of the workspace,
- * and a counter that starts at 0. */
+/* Workspace of cooperative_groups::this_grid(), where its blocks meet: its size, and a counter that
+ * starts at 0. */
 #define WORKSPACE_SIZE 8
 
 static bool take_workspace(struct ptx_run *run)

@@ -204,7 +204,7 @@ void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i)
     }
 }
 
-/* multimem: memory of several devices behind one address. There is no such memory here, so whatever
+/* multimem: memory of several devices after one address. There is no such memory here, so whatever
  * address a program has, it is none of these. PTX_MODE: enum ptx_access. */
 void ptx_run_multimem(struct ptx_warp *w, const struct ptx_insn *i)
 {

@@ -49,7 +49,7 @@ static void write_slot(struct ptx_warp *w, const struct ptx_fragment *f, unsigne
     *word = (*word & ~(uint32_t)(mask_of(f) << shift)) | (uint32_t)(v << shift);
 }
 
-/* Where an element lies, in bits from the matrix's start. */
+/* Returns the place of an element, in bits from the matrix's start. */
 static uint64_t place_of(const struct ptx_fragment *f, unsigned element, uint32_t stride)
 {
     uint64_t row = element / f->columns;

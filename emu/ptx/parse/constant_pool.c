@@ -69,7 +69,7 @@ static bool same_slot(const struct ptx_pool_slot *a, const struct ptx_pool_slot 
            a->kind == b->kind;
 }
 
-/* Where it is, or the free slot where it would be. */
+/* Returns the slot of the constant, or the free slot where it would go. */
 static struct ptx_pool_slot *find_slot(struct ptx_pool_slot *slots, uint32_t count,
                                        const struct ptx_pool_slot *wanted)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define FRAME_MAX    (1u << 26)
-#define VARIADIC_MAX 4096 /* bytes of the arguments behind "..." */
+#define VARIADIC_MAX 4096 /* bytes of the arguments after "..." */
 
 ptx_op ptx_register_new(struct ptx_parser *p, ptx_type type, uint32_t count)
 {
@@ -180,7 +180,7 @@ static bool take_plain(struct ptx_function *info, enum ptx_modifier word)
     return word == MOD_noreturn || word == MOD_explicitcluster || word == MOD_blocksareclusters;
 }
 
-/* What one directive asks of another. */
+/* Checks directives that require one another. */
 static bool check_cluster(struct ptx_parser *p)
 {
     const struct ptx_function *info = &p->code->info;
@@ -386,7 +386,7 @@ static bool skip_attribute(struct ptx_parser *p)
     return ptx_expect(p, ')');
 }
 
-/* (results) name (parameters) directives, from behind .entry or .func. The name must be in scope 0
+/* (results) name (parameters) directives, from after .entry or .func. The name must be in scope 0
  * before the parameters, whose symbols are dropped at the end. */
 static bool parse_head(struct ptx_parser *p, struct ptx_token *name, size_t *known,
                        enum ptx_modifier linkage)

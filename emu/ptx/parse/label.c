@@ -27,7 +27,7 @@ static bool is_label(const struct ptx_label *l, const struct ptx_token *name, ui
            memcmp(l->name.text, name->text, name->size) == 0;
 }
 
-/* Where the label is, or the free slot where it would be. There is always a free one. */
+/* Returns the slot of the label, or the free slot where it would go. There is always a free one. */
 static uint32_t find_slot(const struct ptx_parser *p, const struct ptx_token *name, uint32_t scope,
                           uint32_t hash)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What can be settled only when all functions are known: offsets in shared memory, stack sizes,
- * addresses in the pool.
+ * Settles what depends on all functions: offsets in shared memory, stack sizes, addresses in the
+ * pool.
  */
 #include "emu/ptx/parse/module.h"
 
@@ -18,11 +18,11 @@ static uint64_t code_address(uint32_t index)
     return PTX_CODE_WINDOW + 16ull * index;
 }
 
-/* What ptxas gives a kernel of static shared memory, on every target. */
+/* Limit of ptxas on a kernel's static shared memory, on every target. */
 #define SHARED_MAX (48u << 10)
 #define LOCAL_MAX  (512u << 10)
 
-/* Of shared variables by entries, all together: real programs have thousands. */
+/* Limit on the shared variables of all entries together: real programs have thousands. */
 #define USES_MAX (1u << 24)
 
 struct layout {
@@ -51,8 +51,8 @@ static void visit(struct layout *x, struct ptx_code *code)
     x->stack[x->depth++] = code;
 }
 
-/* What a function may call. A pointer may have come from anywhere: from a table in memory, say.
- * `has_all`: that was looked at already. */
+/* Visits the functions that a function may call. A pointer may have come from anywhere: from a
+ * table in memory, say. `has_all`: all functions were visited already. */
 static void visit_callees(struct layout *x, const struct ptx_code *code, bool *has_all)
 {
     for (uint32_t k = 0; k < code->used_code_count; k++)

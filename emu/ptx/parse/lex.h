@@ -42,7 +42,7 @@ void ptx_lexer_init(struct ptx_lexer *lexer, const char *text, size_t size);
 /* Moves on; at the end it stays at PTX_TOKEN_END. */
 void ptx_lexer_next(struct ptx_lexer *lexer);
 
-/* Where a lexer finds the token again. */
+/* Returns the place where a lexer finds the token again. */
 static inline const char *ptx_token_start(const struct ptx_token *t)
 {
     return t->text - (t->kind == PTX_TOKEN_DOT || t->kind == PTX_TOKEN_STRING);

@@ -5,6 +5,7 @@
  * comes into from outside. A compiler for a GPU arrives at a similar figure; PTX declares far more,
  * for most of its registers are written once.
  */
+#include "base/array.h"
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/parse/parse.h"
 
@@ -22,18 +23,8 @@ struct ptx_live {
 
 static struct ptx_live *live_at(struct ptx_parser *p, size_t slot)
 {
-    if (slot >= p->live_capacity) {
-        size_t capacity = p->live_capacity ? p->live_capacity : 256;
-        struct ptx_live *grown;
-
-        while (capacity <= slot)
-            capacity *= 2;
-        grown = realloc(p->live, capacity * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        p->live = grown;
-        p->live_capacity = capacity;
-    }
+    if (!TSM_ARRAY_RESERVE(p->live, p->live_capacity, slot + 1))
+        return NULL;
     if (slot >= p->live_count) {
         memset(p->live + p->live_count, 0, (slot + 1 - p->live_count) * sizeof(*p->live));
         p->live_count = slot + 1;
@@ -91,7 +82,7 @@ bool ptx_live_count(struct ptx_parser *p, uint32_t *out)
     if (!change)
         return ptx_fail_memory(p);
     extend_over_loops(p);
-    /* What is read last and what is written first by one instruction may be the same register. */
+    /* The register that an instruction reads last may be the one that it writes first. */
     for (size_t i = 0; i < p->live_count; i++) {
         const struct ptx_live *live = &p->live[i];
         if (!live->first)

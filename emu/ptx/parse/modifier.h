@@ -105,7 +105,7 @@
                                                                                     language)        \
                                                                                     X(abi_preserve)
 
-/* Of textures and surfaces. */
+/* Modifiers of textures and surfaces. */
 #define PTX_TEXTURE_MODS(X)                                                                        \
     X(a1d) X(a2d) X(a2dms) X(acube) X(addr_mode_0) X(addr_mode_1) X(addr_mode_2) X(array_size)             \
     X(base) X(channel_data_type) X(channel_order) X(cube) X(depth) X(filter_mode)                  \

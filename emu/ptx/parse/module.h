@@ -32,11 +32,11 @@ struct ptx_var {
     struct ptx_reloc *relocs;
     uint32_t reloc_count;
     uint32_t index; /* among the module's variables */
-    uint32_t at;    /* offset in the text of what stands behind the name that made it */
+    uint32_t at;    /* offset in the text of what stands after the name that made it */
     uint32_t noted; /* the function being read uses it: its number */
 };
 
-/* A variable of the module that a function's body declares: behind the word of its space. */
+/* A variable of the module that a function's body declares: after the word of its space. */
 struct ptx_inner_var {
     uint32_t at; /* offset in the text */
     uint32_t line;
@@ -86,7 +86,7 @@ static inline struct ptx_code *ptx_code_at(const struct ptx_module *m, size_t i)
     return ((struct ptx_code **)m->codes.items)[i];
 }
 
-/* What a name stands for: .alias gives a function another one. */
+/* Returns the function that a name stands for: .alias gives a function another name. */
 static inline struct ptx_code *ptx_code_meant(const struct ptx_module *m, size_t i)
 {
     struct ptx_code *code = ptx_code_at(m, i);

@@ -136,7 +136,7 @@ struct ptx_parser {
     unsigned target; /* of this unit: sm */
     uint16_t version;
     uint32_t unit;
-    const char *limit;         /* names of the module behind this place of the text are not seen */
+    const char *limit;         /* names of the module after this place of the text are not seen */
     struct ptx_record *record; /* what is known of bodies: they are not read; or NULL */
     struct ptx_code *again;    /* the function whose body alone is read; or NULL */
     struct ptx_symbol **table;
@@ -180,7 +180,7 @@ bool ptx_expect(struct ptx_parser *p, char punct);
 struct ptx_symbol *ptx_symbol_add(struct ptx_parser *p, const struct ptx_token *name,
                                   enum ptx_symbol_kind kind);
 struct ptx_symbol *ptx_symbol_find(struct ptx_parser *p, const struct ptx_token *name);
-/* What another unit calls by this name and lets be linked: a variable, or a function. */
+/* Returns the variable or function that another unit calls by this name and lets be linked. */
 struct ptx_symbol *ptx_symbol_linked(struct ptx_parser *p, const struct ptx_token *name,
                                      enum ptx_symbol_kind kind);
 void ptx_scope_enter(struct ptx_parser *p);
@@ -219,7 +219,7 @@ struct ptx_value {
     uint64_t bits;
 };
 bool ptx_parse_value(struct ptx_parser *p, struct ptx_value *out);
-/* An integer; "+ 4 - x * 2" behind an address: 0 when there is none. */
+/* An integer; "+ 4 - x * 2" after an address: 0 when there is none. */
 bool ptx_parse_number(struct ptx_parser *p, uint64_t *value);
 /* An integer before '>'. */
 bool ptx_parse_count(struct ptx_parser *p, uint64_t *value);
@@ -255,7 +255,7 @@ bool ptx_reference_type(struct ptx_declaration *d, enum ptx_modifier word);
 bool ptx_parse_reference(struct ptx_parser *p, struct ptx_var *var);
 /* function.c */
 bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_modifier linkage);
-/* What a function's calls and variables need of others is there. */
+/* Links everything that a function's calls and variables need of other units. */
 bool ptx_link_code(struct ptx_parser *p, const struct ptx_code *code);
 bool ptx_link_relocs(struct ptx_parser *p, size_t first);
 /* record.c: jump over a body that the record knows. */

@@ -188,7 +188,7 @@ static bool add_inner_vars(struct ptx_parser *p, uint32_t end)
     return true;
 }
 
-/* Stands behind the opening brace. */
+/* Stands after the opening brace. */
 bool ptx_record_skip(struct ptx_parser *p, struct ptx_code *code)
 {
     const struct ptx_record *r = p->record;

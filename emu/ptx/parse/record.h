@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is remembered of a text that was checked whole: where its functions' bodies end and what the
- * layout of the module needs of them. With it the text is read without its bodies, and a body is
- * decoded when the function is first needed: by the same code, with the same checks, and what comes
- * out must be what the record says. So a record that lies makes a load or a function fail; it
- * cannot make a kernel run that the text does not hold.
+ * Record of a text that was checked whole: where its functions' bodies end and what the layout of
+ * the module needs of them. With it the text is read without its bodies, and a body is decoded when
+ * the function is first needed: by the same code, with the same checks, and what comes out must be
+ * what the record says. So a record that lies makes a load or a function fail; it cannot make a
+ * kernel run that the text does not hold.
  *
  * Bytes of a record: LEB128 numbers. Counts of functions, lists' items, inner variables, variables;
  * bytes of the pool. A function, by number: 0 when it has no body, or 1 (2 more: it makes calls
  * that are not known), offset and line of its last brace, registers declared, bytes of its frame
  * and of its local memory, instructions; the variables that it uses, and the functions: count, then
- * each. An inner variable: offset and line behind the word of its space, and that word's number.
+ * each. An inner variable: offset and line after the word of its space, and that word's number.
  */
 #ifndef EMU_PTX_PARSE_RECORD_H
 #define EMU_PTX_PARSE_RECORD_H

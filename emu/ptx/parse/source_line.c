@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text behind an instruction, and the source line that the text names for it. Looked up when a
+ * The text after an instruction, and the source line that the text names for it. Looked up when a
  * message is written: what never fails pays nothing.
  */
 #include "emu/ptx/parse/module.h"

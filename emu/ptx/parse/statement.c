@@ -484,7 +484,7 @@ static bool skip_line(struct ptx_parser *p)
     return true;
 }
 
-/* Where it stands is kept for the module's record. */
+/* Keeps its place for the module's record. */
 static bool parse_inner_variables(struct ptx_parser *p, enum ptx_modifier space)
 {
     struct ptx_inner_var *inner =

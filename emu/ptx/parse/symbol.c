@@ -4,16 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void *ptx_array_add(struct ptx_array *array, size_t size)
 {
-    if (array->count == array->capacity) {
-        size_t capacity = array->capacity ? array->capacity * 2 : 16;
-        void *items = realloc(array->items, capacity * size);
-        if (!items)
-            return NULL;
-        array->items = items;
-        array->capacity = capacity;
-    }
+    if (array->count == array->capacity &&
+        !tsm_array_grow(&array->items, &array->capacity, array->count + 1, size))
+        return NULL;
     void *item = (char *)array->items + array->count++ * size;
     memset(item, 0, size);
     return item;
@@ -52,7 +49,7 @@ static uint32_t hash_name(const char *text, uint32_t size)
     return hash ^ hash >> 13;
 }
 
-/* Names of the module are seen behind the place that declares them, and in their unit alone: also
+/* Names of the module are seen after the place that declares them, and in their unit alone: also
  * when a function is read that comes long before the text's end. */
 static bool is_seen(const struct ptx_parser *p, const struct ptx_symbol *s)
 {

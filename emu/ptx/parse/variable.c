@@ -3,6 +3,7 @@
  * Declarations: registers, variables of every space, their initialisers.
  */
 #include "emu/ptx/parse/parse.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "emu/ptx/real.h"
 
@@ -117,7 +118,7 @@ bool ptx_parse_declarator(struct ptx_parser *p, struct ptx_declaration *d)
 #define INIT_MAX     (64u << 20)
 #define NUMBERED_MAX (1u << 16)
 
-/* Where an initialiser is being written. */
+/* State of an initialiser that is being written. */
 struct init {
     struct ptx_var *var;
     unsigned size; /* of an element */
@@ -229,7 +230,7 @@ static bool take_literal(struct ptx_parser *p, struct ptx_value *v)
     return true;
 }
 
-/* The decimal number behind the comma at `at`, when another comma follows it: returns that. */
+/* The decimal number after the comma at `at`, when another comma follows it: returns that. */
 static const char *next_number(struct ptx_lexer *lexer, const char *at, uint64_t *value)
 {
     uint32_t lines = 0;
@@ -246,7 +247,7 @@ static const char *next_number(struct ptx_lexer *lexer, const char *at, uint64_t
     return at;
 }
 
-/* Behind a literal of a table of integers: those that follow, read as fast as can be. */
+/* After a literal of a table of integers: those that follow, read as fast as can be. */
 static bool take_numbers(struct ptx_parser *p, struct init *init)
 {
     const char *at = ptx_token_start(&p->lexer.token);
@@ -367,16 +368,9 @@ static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declara
 static struct ptx_var *var_made_at(const struct ptx_module *m, uint32_t at,
                                    const struct ptx_token *name)
 {
-    size_t low = 0;
-    size_t high = m->vars.count;
+    size_t low;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (ptx_var_at(m, middle)->at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TSM_BISECT(low, m->vars.count, ptx_var_at(m, low)->at >= at);
     for (; low < m->vars.count && ptx_var_at(m, low)->at == at; low++) {
         struct ptx_var *v = ptx_var_at(m, low);
         if (strlen(v->info.name) == name->size && memcmp(v->info.name, name->text, name->size) == 0)

@@ -93,7 +93,7 @@ static unsigned take_index(struct bits *b, unsigned subsets, unsigned partition,
     return found;
 }
 
-/* Of 64; `width`: bits of the index. */
+/* Returns a weight of 64; `width`: bits of the index. */
 static int weight_of(unsigned width, unsigned index)
 {
     static const uint8_t weights[3][16] = {

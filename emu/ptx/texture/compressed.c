@@ -13,7 +13,8 @@ static void color_of(uint16_t bits, double out[3])
     out[2] = (bits & 31) / 31.0;
 }
 
-/* Where the first colour is not above the second, BC1 has a middle, and black without alpha. */
+/* Decodes a texel. Where the first colour is not above the second, BC1 has a middle, and black
+ * without alpha. */
 static void color_texel(const uint8_t *block, unsigned texel, bool is_bc1, double out[4])
 {
     static const double weights[2][4] = {{0, 1, 1 / 3.0, 2 / 3.0}, {0, 1, 0.5, 0}};

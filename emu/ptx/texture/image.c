@@ -158,7 +158,7 @@ static double load_component(enum ptx_channel channel, const uint8_t *at)
     }
 }
 
-/* What stands for 1.0, of formats that are read as fractions. */
+/* Returns the number that stands for 1.0 in formats that are read as fractions. */
 static double unit_of(enum ptx_channel channel)
 {
     switch (channel) {

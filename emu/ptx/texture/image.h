@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a texture or surface handle stands for, as the driver tells the engine: texels in host
- * memory and how to read them. The engine asks for each handle once a launch (struct ptx_launch's
- * `image`) and keeps a copy.
+ * Images: texels in host memory behind a texture or surface handle, and how to read them. The
+ * engine asks for each handle once a launch (struct ptx_launch's `image`) and keeps a copy.
  *
  * Sources: CUDA C++ Programming Guide, "Texture Fetching"; PTX ISA, "Texture Instructions" and
  * "Surface Instructions".
@@ -45,7 +44,7 @@ enum ptx_channel {
     PTX_CHANNEL_BC7,
 };
 
-/* Where a texel outside of the image is taken from. */
+/* Source of a texel outside of the image. */
 enum ptx_address_mode {
     PTX_ADDRESS_WRAP,
     PTX_ADDRESS_CLAMP,

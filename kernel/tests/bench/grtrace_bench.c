@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What a record costs, in instructions: run with `-icount shift=1`, where each instruction of the
- * guest takes 2 ns of its time, the same on every host. Loading prints a line for each way to
- * record 64 bytes; unloading does nothing. For tests only: it uses trace_printk().
- */
+/* Measures the cost of a record, in instructions: run with `-icount shift=1`, where each
+ * instruction of the guest takes 2 ns of its time, the same on every host. Loading prints a line
+ * for each way to record 64 bytes; unloading does nothing. For tests only: it uses
+ * trace_printk(). */
 #include <linux/debugfs.h>
 #include <linux/ktime.h>
 #include <linux/module.h>

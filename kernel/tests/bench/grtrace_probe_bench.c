@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What a whole probe costs, in instructions (see grtrace_bench.c): dma_fence's tracepoint `emit`,
- * with whatever is attached to it when this is loaded. Loading prints one line.
- */
+/* Measures the cost of a whole probe, in instructions (see grtrace_bench.c): dma_fence's tracepoint
+ * `emit`, with whatever is attached to it when this is loaded. Loading prints one line. */
 #include <linux/dma-fence.h>
 #include <linux/ktime.h>
 #include <linux/module.h>

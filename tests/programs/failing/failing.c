@@ -36,7 +36,7 @@ static int is_due(const char *name)
     return 0;
 }
 
-/* Where the call of `name` goes on. */
+/* Returns the next definition of `name`. */
 __attribute__((used)) static void *next(const char *name)
 {
     static void *library;

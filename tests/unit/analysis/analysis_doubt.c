@@ -15,13 +15,13 @@ static const struct sbt_field send_fields[] = {
     {"extra", SBT_FIELD_UINT, SBT_ROLE_NONE, ""},
 };
 
-/* What is unusual about a trace. */
+/* Unusual properties of a trace. */
 struct variation {
     uint32_t flags, stream;
     uint32_t field_count; /* of SEND; 0: one */
     uint64_t extra;
     uint64_t of_stream; /* of the readback */
-    uint64_t later;     /* positions behind the second, which the readback is of */
+    uint64_t later;     /* positions after the second, which the readback is of */
     char byte;          /* added to the readback's */
     uint32_t wait_flags;
     unsigned waits;
@@ -29,7 +29,7 @@ struct variation {
     uint64_t made;
     char memory;       /* in a checkpoint at the start; 0: no checkpoint */
     uint64_t position; /* added to all positions */
-    uint64_t gap;      /* records that are missing behind the commands */
+    uint64_t gap;      /* records that are missing after the commands */
     bool odd, stopped, cut, repaired;
     bool is_seen_early;   /* a result of the first command, too */
     bool is_not_seen;     /* no result of the second one */
@@ -287,7 +287,7 @@ static void a_readback_belongs_to_its_command(void)
     expect(&plain, VARIED(.later = 10, .position = 10), TSM_CANNOT_TELL, "have no record");
 }
 
-/* Whether it is seen in time is chance: row D16 of docs/verdict.md. The results behind it are
+/* Whether it is seen in time is chance: row D16 of docs/verdict.md. The results after it are
  * compared. */
 static void a_result_of_one_trace_only_is_a_doubt(void)
 {

@@ -72,7 +72,7 @@ static void test_spans(void)
     tsm_ring_jobs_finish(&jobs);
 }
 
-/* What is missing is none, disorder is mended, gaps are a loss. */
+/* Missing members are none, disorder is mended, gaps are a loss. */
 static void test_disorder(void)
 {
     struct made m = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What was written is among the parts, what nobody has touched is in none, and memory that others
+ * Tests that written memory is among the parts, untouched memory is in none, and memory that others
  * may have written to is one part.
  */
 #include "base/touched.h"

@@ -217,7 +217,7 @@ static void killed(void *unused)
     raise(SIGKILL);
 }
 
-/* What a crash leaves is read like any trace: whole checkpoints count. */
+/* Reads the rest of a crash like any trace: whole checkpoints count. */
 static void test_killed(void)
 {
     struct tsm_salvage_result result;

@@ -19,7 +19,7 @@
 #define THREADS 3
 #define PATH    "capture_crash.sbt"
 
-/* What a thread has done so far, in memory that outlives it. */
+/* Progress of a thread so far, in memory that outlives it. */
 struct progress {
     uint64_t committed; /* launches whose wrapper returned */
     uint64_t padding[7];
@@ -100,7 +100,7 @@ static void check_trace(int done, const struct tsm_salvage_result *result)
     sbt_reader_destroy(reader);
 }
 
-/* What may have happened to the files before the salvage: none of it costs a record. */
+/* Changes the files before the salvage in ways that cost no record. */
 static void meddle(long how)
 {
     uint64_t lost;

@@ -29,7 +29,7 @@ enum fake_call {
 #define FAKE_STREAM_COUNT 8
 #define FAKE_EVENT_TYPE   2u
 
-/* Where its memory is: FAKE_STREAM_COUNT times u64, how many commands each stream was given. */
+/* Address of its memory: FAKE_STREAM_COUNT times u64, how many commands each stream was given. */
 #define FAKE_MEMORY 0x900000u
 extern bool fake_is_busy;     /* then no checkpoint can be taken */
 extern bool fake_dies_saving; /* killed in the middle of one */

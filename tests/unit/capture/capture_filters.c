@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is left out is counted and said; what makes objects is never left out.
+ * Tests that left out records are counted and reported; what creates objects is never left out.
  */
 #include "tests/unit/capture/capture_fake.h"
 #include "tests/unit/check.h"

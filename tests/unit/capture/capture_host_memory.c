@@ -242,7 +242,7 @@ static void *send_later(void *unused)
     return NULL;
 }
 
-/* Behind the bytes being read, before they are written down. */
+/* After the bytes being read, before they are written down. */
 static uint32_t send_meanwhile(uint64_t from, uint64_t to, struct tsm_gap *gaps, uint32_t room)
 {
     pthread_t thread;

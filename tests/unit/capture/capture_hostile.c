@@ -60,7 +60,7 @@ static void remove_any(const char *path)
         rmdir(path);
 }
 
-/* What a session that runs would have there: only who owns it, and who may open it, differs. */
+/* Writes the header of a session that runs: only who owns it, and who may open it, differs. */
 static void put_header(const char *path, mode_t mode)
 {
     static uint8_t page[TSM_LANES_HEADER_SIZE];
@@ -73,7 +73,7 @@ static void put_header(const char *path, mode_t mode)
     close(fd);
 }
 
-/* False: cannot be done here. */
+/* Plants a file. Returns false if that cannot be done here. */
 static bool plant(const char *path, enum kind kind)
 {
     remove_any(path);
@@ -214,7 +214,7 @@ static void cut(void *unused)
         if (i == 1000 && truncate(PATH ".lanes", cut_to) != 0)
             abort();
     }
-    /* What is the program's stays the program's. */
+    /* The program's handler stays the program's. */
     CHECK(sigaction(SIGBUS, NULL, &action) == 0 && !(action.sa_flags & SA_RESETHAND));
 }
 
@@ -236,7 +236,7 @@ static void own_handler(void *unused)
     raise(SIGBUS);
 }
 
-/* What does not come from the lanes has the effect that it has without us. */
+/* Bus errors outside the lanes have the effect that they have without us. */
 static void test_other_bus_errors(void)
 {
     int status, failures;

@@ -18,7 +18,8 @@ static void *notice(void *unused)
     return NULL;
 }
 
-/* As the wrapper of a submit. The driver has it, another thread sees that, and then it returns. */
+/* Sends like the wrapper of a submit. The driver has it, another thread sees that, and then it
+ * returns. */
 static void send(uint64_t value)
 {
     struct tsm_call call;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a trace goes, and what happens when it cannot go there: one line on stderr, capture off,
- * the program unchanged. A program that closes all its descriptors loses nothing and is not written
- * to.
+ * Tests the names of a trace, and failures to write it: one line on stderr, capture off, the
+ * program unchanged. A program that closes all its descriptors loses nothing and is not written to.
  */
 #include "capture/lane/salvage.h"
 #include "tests/unit/capture/capture_fake.h"

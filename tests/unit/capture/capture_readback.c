@@ -11,7 +11,7 @@
 
 #define SIZE 10000
 
-/* What the trace should hold, in order: position and first byte of each readback. */
+/* Expected content of the trace, in order: position and first byte of each readback. */
 struct expected {
     unsigned count, at;
     struct {

@@ -99,7 +99,7 @@ static void check_left_over(void)
     tsm_shadow_destroy(shadow);
 }
 
-/* What the device has written before is there, and is no change. */
+/* Bytes that the device wrote earlier are there, and are no change. */
 static uint64_t told_from, told_size, told_count;
 
 static void tell(void *user, uint64_t offset, const void *bytes, uint64_t size)

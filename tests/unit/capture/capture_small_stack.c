@@ -70,7 +70,7 @@ static void on_signal(int number)
     calls();
 }
 
-/* What the kernel writes there itself is not the program's to use. */
+/* Memory that the kernel itself writes there is not the program's to use. */
 static void in_handler(void)
 {
     size_t frame = getauxval(AT_MINSIGSTKSZ);

@@ -51,7 +51,7 @@ static void tell_sizes(void *argument)
     fake_tell(bytes, sizeof(bytes), NULL, 0); /* over the limit */
 }
 
-/* What `slot` of a record holds: number and count of bytes, -1 for no value. */
+/* Checks the content of `slot` of a record: number and count of bytes, -1 for no value. */
 static void check_value(struct sbt_reader *r, const struct sbt_record *record, uint32_t slot,
                         int64_t number, size_t count)
 {

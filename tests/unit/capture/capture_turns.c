@@ -99,7 +99,7 @@ static void needs_other(void *unused)
     pthread_join(other, NULL);
 }
 
-/* What the stream was given before is complete when the other thread has sent. */
+/* Waits for the stream's earlier work, which is complete when the other thread has sent. */
 static void settle(void *unused)
 {
     if (settled++ == 0) {
@@ -168,7 +168,7 @@ static void check(void (*program)(void *), unsigned commands, unsigned unknown)
     fake_begin(PATH);
     fake_run(program, NULL);
     reader = fake_open(PATH);
-    /* Where the trace says that the order is not known it may be any. */
+    /* Any order will do where the trace says that the order is not known. */
     CHECK_EQ_INT(
         fake_each(reader, SBT_TYPE(FAKE_API, FAKE_LAUNCH), unknown ? look_away : look, NULL),
         commands);

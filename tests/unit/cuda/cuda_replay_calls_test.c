@@ -3,14 +3,14 @@
  * Generated replay functions: which slot goes where, what is made and gone, and that the driver is
  * not called with arguments that could not be had. The backend is a fake one.
  */
-#include "analysis/places.h"
 #include "api/cuda/cuda_replay_calls.h"
 #include "tests/unit/check.h"
 
 #include "tracesmith/error.h"
 
-_Static_assert(TYPE_cuGraphLaunch == TSM_PLACES_GRAPH_LAUNCH, "a pinned number");
-_Static_assert(TYPE_cuGraphLaunch_ptsz == TSM_PLACES_GRAPH_LAUNCH_PTSZ, "a pinned number");
+_Static_assert(CU_GRAPH_NODE_TYPE_HOST == 3, "in analysis/graph_functions.c");
+_Static_assert(CU_GRAPH_NODE_TYPE_GRAPH == 4, "in analysis/graph_functions.c");
+_Static_assert(CU_GRAPH_NODE_TYPE_CONDITIONAL == 13, "in analysis/graph_functions.c");
 
 static struct cuda_real driver;
 static int fail_args;           /* error that reading arguments gives */

@@ -38,6 +38,7 @@ void fake_note(const char *format, ...)
 
 uint32_t tsm_checkpoint_due;
 uint32_t cuda_captures_begun;
+bool cuda_gpu_time_wanted;
 
 /* While one runs, stream 6 is captured, and what waits for event 66 is. */
 bool cuda_captures(CUstream stream, bool per_thread, CUevent event)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the test of the generated CUDA wrappers puts in the place of capture, of the helpers written
- * by hand and of the driver. Each writes what it was asked to do into one line of text.
+ * Replacements of capture, of the helpers written by hand and of the driver, for the test of the
+ * generated CUDA wrappers. Each writes what it was asked to do into one line of text.
  */
 #ifndef TESTS_UNIT_CUDA_CUDA_WRAPPERS_FAKE_H
 #define TESTS_UNIT_CUDA_CUDA_WRAPPERS_FAKE_H
 
 #include "capture/capture.h"
 
-/* What happened since fake_reset(): words, each followed by a space. */
+/* Events since fake_reset(): words, each followed by a space. */
 extern char fake_log[4096];
 /* The slots of the record that was committed last, and its type. */
 extern struct tsm_call fake_record;
 extern uint32_t fake_type;
 extern int64_t fake_result;
-/* What tsm_call_begin() answers. */
+/* Answer of tsm_call_begin(). */
 extern bool fake_recording;
 /* Is host memory tracked? */
 extern bool fake_is_shared;

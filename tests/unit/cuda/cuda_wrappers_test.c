@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What generated wrappers do around the driver's functions: order, roles, nothing read that the
- * driver refused. Capture, helpers and driver are those of cuda_wrappers_fake.c.
+ * Tests what generated wrappers do around the driver's functions: order, roles, nothing read that
+ * the driver refused. Capture, helpers and driver are those of cuda_wrappers_fake.c.
  */
 #include "api/cuda/cuda_calls.h"
 #include "api/cuda/cuda_wrappers.h"
@@ -95,8 +95,8 @@ static void test_command(void)
     CHECK_EQ_INT(fake_record.slots[3], 40); /* bytes */
 }
 
-/* What the device is going to write is known before it can: the driver may run the command at once.
- */
+/* The device's future writes are known before they can happen: the driver may run the command at
+ * once. */
 static void test_foretold(void)
 {
     begin(CUDA_SUCCESS);
@@ -182,7 +182,7 @@ static void test_create(void)
     CHECK_EQ_INT(fake_record.slots[0], 0);
 }
 
-/* What failed to be destroyed stays what it was. */
+/* An object whose destruction failed stays as it was. */
 static void test_destroy_forgets_when_gone(void)
 {
     begin(CUDA_SUCCESS);

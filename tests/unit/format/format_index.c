@@ -19,7 +19,7 @@ struct place {
     uint32_t type;
 };
 
-/* What is in the file, whatever its index says. */
+/* Content of the file, whatever its index says. */
 struct found {
     bool opens;
     uint64_t records;

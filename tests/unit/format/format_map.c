@@ -4,7 +4,8 @@
  * table takes a step for each pair of them; in any other process the same keys take as few as any:
  * counted, not timed. And what is removed leaves room.
  */
-#include "format/map.h"
+#include "base/map.h"
+#include "format/keyset.h"
 
 #include "base/hash.h"
 #include "tests/unit/check.h"
@@ -43,32 +44,47 @@ static void find_colliding(struct sbt_key *keys)
     }
 }
 
+static void set_and_get(void)
+{
+    struct tsm_map m = {0};
+
+    CHECK_EQ_INT(tsm_map_get(&m, 7, 9), 9);
+    for (uint64_t round = 0; round < 2; round++)
+        for (uint64_t i = 0; i < 1000; i++)
+            CHECK(tsm_map_set(&m, i * i, i + round));
+    for (uint64_t i = 0; i < 1000; i++)
+        CHECK_EQ_INT(tsm_map_get(&m, i * i, 0), i + 1);
+    CHECK_EQ_INT(tsm_map_get(&m, 2, 5), 5);
+    CHECK_EQ_INT(m.count, 1000);
+    tsm_map_finish(&m);
+}
+
 /* A window of keys that moves on: each is there, and the ones before are not, in little room. */
 static void moving_keys(void)
 {
     const uint64_t alive = 100, end = 100000;
-    struct sbt_map m = {0};
+    struct tsm_map m = {0};
     uint64_t wrong = 0;
     bool added;
 
     for (uint64_t i = 0; i < end; i++) {
-        uint64_t *place = sbt_map_insert(&m, i * i, &added);
+        uint64_t *place = tsm_map_insert(&m, i * i, &added);
 
         wrong += !place || !added;
         if (place)
             *place = i;
-        sbt_map_remove(&m, i < alive ? 1ull << 60 : (i - alive) * (i - alive));
+        tsm_map_remove(&m, i < alive ? 1ull << 60 : (i - alive) * (i - alive));
     }
     for (uint64_t i = 0; i < end; i++) {
-        const uint64_t *place = sbt_map_find(&m, i * i);
+        const uint64_t *place = tsm_map_find(&m, i * i);
 
         wrong += i < end - alive ? place != NULL : !place || *place != i;
     }
     CHECK_EQ_INT(wrong, 0);
     CHECK_EQ_INT(m.count, alive);
     CHECK(m.capacity <= 4 * alive);
-    sbt_map_finish(&m);
-    sbt_map_remove(&m, 1); /* of an empty one: nothing */
+    tsm_map_finish(&m);
+    tsm_map_remove(&m, 1); /* of an empty one: nothing */
 }
 
 int main(int argc, char **argv)
@@ -78,13 +94,14 @@ int main(int argc, char **argv)
     int file, status = -1;
     pid_t child;
 
-    if (argc > 1) { /* the other process: it begins anew, as a program that opens a file does */
+    if (argc > 1) { /* the other process: it begins again, as a program that opens a file does */
         CHECK_EQ_INT(read(0, keys, sizeof(keys)), sizeof(keys));
         steps = steps_for(keys);
         if (!CHECK(steps < 2 * KEY_COUNT))
             fprintf(stderr, "%llu steps\n", (unsigned long long)steps);
         return check_result();
     }
+    set_and_get();
     moving_keys();
     find_colliding(keys);
     CHECK(steps_for(keys) > many);

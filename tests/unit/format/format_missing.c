@@ -54,7 +54,7 @@ static struct tsm_buffer damage(const struct tsm_buffer *whole, const struct pla
     return out;
 }
 
-/* What was found out by reading. */
+/* Losses that reading has found. */
 struct knowledge {
     uint64_t records, lost;
     struct sbt_missing missing;
@@ -141,7 +141,7 @@ static void test_chunks(const struct tsm_buffer *whole, const struct place *chun
     }
 }
 
-/* What is missing behind the part that is looked at does not matter to it. */
+/* Losses after the inspected part do not matter to it. */
 static void test_part(const struct tsm_buffer *whole, const struct place *chunks, size_t count)
 {
     const char *path = sample_path("part.sbt");
@@ -186,7 +186,7 @@ static uint64_t weak_size(void *user)
     return ((const struct weak *)user)->bytes.size;
 }
 
-/* What cannot be read is said, and is there when it can. */
+/* Bytes that cannot be read are reported, and are back when they can. */
 static void test_faults(const struct tsm_buffer *whole)
 {
     struct weak weak = {.bytes = *whole};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is written is what is read: every field type, sizes from none to several chunks, with and
- * without threads, forwards, backwards, after seeking.
+ * Tests that records are read as they were written: every field type, sizes from none to several
+ * chunks, with and without threads, forwards, backwards, after seeking.
  */
 #include "tests/unit/format/format_sample_check.h"
 

@@ -3,6 +3,7 @@
  * A reader reads what it needs: opening costs the index, a filter costs the chunks that can match,
  * and gives exactly what a full scan with the same condition gives.
  */
+#include "format/reader_progress.h"
 #include "tests/unit/format/format_sample_check.h"
 
 #define COUNT 30000u
@@ -86,6 +87,34 @@ static void test_laziness(const char *path)
     sbt_reader_destroy(r);
 }
 
+static uint64_t came_to, came_of, steps;
+
+static void note_progress(void *user, uint64_t done, uint64_t total)
+{
+    CHECK(user == &steps);
+    CHECK(done > came_to && done <= total);
+    came_to = done;
+    came_of = total;
+    steps++;
+}
+
+/* A cursor that goes through all says so chunk by chunk, up to the last one. */
+static void test_progress(const char *path)
+{
+    struct sbt_reader *r = sample_open(path);
+    const struct sbt_record *record;
+    struct sbt_cursor *c;
+
+    sbt_reader_show_progress(r, note_progress, &steps);
+    CHECK_EQ_INT(sbt_cursor_create(&c, r, NULL, 1), 0);
+    while (sbt_cursor_next(c, &record) == 1)
+        ;
+    CHECK(steps > 3);
+    CHECK_EQ_INT((long long)came_to, (long long)came_of);
+    sbt_cursor_destroy(c);
+    sbt_reader_destroy(r);
+}
+
 int main(void)
 {
     const struct sbt_writer_options options = {.chunk_size = 50000};
@@ -94,6 +123,7 @@ int main(void)
     if (CHECK_EQ_INT(sample_write(path, COUNT, &options), 0)) {
         test_filters(path);
         test_laziness(path);
+        test_progress(path);
     }
     return check_result();
 }

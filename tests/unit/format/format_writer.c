@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a writer refuses, what it counts, and that it says why it cannot go on.
+ * Tests the refusals of a writer, its counts, and that it says why it cannot go on.
  */
 #include "format/chunk.h"
 #include "tests/unit/format/format_sample_check.h"

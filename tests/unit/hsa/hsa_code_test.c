@@ -81,8 +81,8 @@ static void test_own(const char *path)
     free(bytes);
 }
 
-/* As clang says in its assembly: 20 bytes, an address, an offset of local memory, an address.
- */
+/* Arguments as clang's assembly has them: 20 bytes, an address, an offset of local memory, an
+ * address. */
 static void test_amd(const char *path)
 {
     struct hsa_code_kernel kernel;

@@ -141,7 +141,7 @@ static void test_all(const struct hsa_code_kernel *kernel)
         if (taken(arguments, i) != expected)
             fprintf(stderr, "%s: ", kinds[i].name);
         CHECK_EQ_INT(taken(arguments, i), expected);
-        /* What lies beside it is another's. */
+        /* Bytes beside it belong to another argument. */
         CHECK_EQ_MEM((uint8_t *)&arguments[i] + kinds[i].size, (uint8_t *)&recorded + kinds[i].size,
                      (size_t)(8 - kinds[i].size));
     }

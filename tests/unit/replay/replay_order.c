@@ -283,7 +283,7 @@ static void pauses_keep_the_order(void)
     CHECK_EQ_INT((long long)result.command_count, 40);
 }
 
-/* Where each would wait for the other all the time, one thread does it all, in order. */
+/* One thread does all work in order where two would wait for each other all the time. */
 static void one_stream_and_the_host_share_a_thread(void)
 {
     const struct tsm_replay_options permuted = {.permute = 1};

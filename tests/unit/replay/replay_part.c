@@ -16,24 +16,24 @@ static void begin(const char *name)
         sample_call(&s, MAKE_STREAM, SBT_STREAM_NONE, i, i, 0);
 }
 
-static void need(struct tsm_need *out, const struct sbt_filter *filter)
+static void need(struct tsm_dependency_slice *out, const struct sbt_filter *filter)
 {
     struct sbt_reader *reader;
 
     sample_end(&s);
     reader = sample_open(&s);
-    CHECK_EQ_INT(tsm_need_find(out, reader, filter), 0);
+    CHECK_EQ_INT(tsm_dependency_slice_find(out, reader, filter), 0);
     sbt_reader_destroy(reader);
 }
 
-static void need_streams(struct tsm_need *out, uint32_t stream)
+static void need_streams(struct tsm_dependency_slice *out, uint32_t stream)
 {
     need(out, &(struct sbt_filter){.streams = &stream, .stream_count = 1});
 }
 
 static void a_stream_needs_itself_only(void)
 {
-    struct tsm_need n;
+    struct tsm_dependency_slice n;
 
     begin("alone");
     sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
@@ -41,12 +41,12 @@ static void a_stream_needs_itself_only(void)
     need_streams(&n, 2);
     CHECK_EQ_INT((long long)n.until_seq[1], 0);
     CHECK_EQ_INT((long long)n.until_seq[2], (long long)last + 1);
-    tsm_need_finish(&n);
+    tsm_dependency_slice_finish(&n);
 }
 
 static void a_wait_needs_its_signal_and_what_precedes_it(void)
 {
-    struct tsm_need n;
+    struct tsm_dependency_slice n;
 
     begin("event");
     sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
@@ -57,12 +57,12 @@ static void a_wait_needs_its_signal_and_what_precedes_it(void)
     need_streams(&n, 2);
     CHECK_EQ_INT((long long)n.until_seq[1], (long long)signal + 1);
     CHECK_EQ_INT((long long)n.until_seq[3], 0);
-    tsm_need_finish(&n);
+    tsm_dependency_slice_finish(&n);
 }
 
 static void needs_go_through_several_streams(void)
 {
-    struct tsm_need n;
+    struct tsm_dependency_slice n;
 
     begin("chain");
     uint64_t first = sample_call(&s, SIGNAL, 1, 7, 0, 0);
@@ -72,12 +72,12 @@ static void needs_go_through_several_streams(void)
     need_streams(&n, 2);
     CHECK_EQ_INT((long long)n.until_seq[3], (long long)second + 1);
     CHECK_EQ_INT((long long)n.until_seq[1], (long long)first + 1);
-    tsm_need_finish(&n);
+    tsm_dependency_slice_finish(&n);
 }
 
 static void what_the_host_waited_for_is_needed(void)
 {
-    struct tsm_need n;
+    struct tsm_dependency_slice n;
 
     begin("host");
     sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
@@ -87,7 +87,7 @@ static void what_the_host_waited_for_is_needed(void)
     sample_call(&s, SYNC_STREAM, 1, 0, 0, 0); /* nothing that is needed follows this one */
     need_streams(&n, 2);
     CHECK_EQ_INT((long long)n.until_seq[1], (long long)sync);
-    tsm_need_finish(&n);
+    tsm_dependency_slice_finish(&n);
 }
 
 /* Two threads that began before the other's synchronisation, each with a stream. */
@@ -106,27 +106,27 @@ static void two_threads(const char *name, uint64_t other_address)
 
 static void what_another_thread_waited_for_is_not_needed(void)
 {
-    struct tsm_need n;
+    struct tsm_dependency_slice n;
 
     two_threads("threads", SAMPLE_BASE + 4096);
     need_streams(&n, 2);
     CHECK_EQ_INT((long long)n.until_seq[1], 0);
-    tsm_need_finish(&n);
+    tsm_dependency_slice_finish(&n);
 }
 
 static void but_it_is_when_memory_is_shared(void)
 {
-    struct tsm_need n;
+    struct tsm_dependency_slice n;
 
     two_threads("shared", SAMPLE_BASE + 16);
     need_streams(&n, 2);
     CHECK(n.until_seq[1] > 0);
-    tsm_need_finish(&n);
+    tsm_dependency_slice_finish(&n);
 }
 
 static void and_it_is_when_the_thread_began_later(void)
 {
-    struct tsm_need n;
+    struct tsm_dependency_slice n;
 
     begin("later");
     sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
@@ -135,12 +135,12 @@ static void and_it_is_when_the_thread_began_later(void)
     sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
     need_streams(&n, 2);
     CHECK_EQ_INT((long long)n.until_seq[1], (long long)sync);
-    tsm_need_finish(&n);
+    tsm_dependency_slice_finish(&n);
 }
 
 static void a_default_stream_needs_all_before_it(void)
 {
-    struct tsm_need n;
+    struct tsm_dependency_slice n;
 
     begin("default");
     sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
@@ -148,12 +148,12 @@ static void a_default_stream_needs_all_before_it(void)
     sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
     need_streams(&n, 0);
     CHECK_EQ_INT((long long)n.until_seq[1], (long long)seq);
-    tsm_need_finish(&n);
+    tsm_dependency_slice_finish(&n);
 }
 
 static void nothing_after_a_range_is_needed(void)
 {
-    struct tsm_need n;
+    struct tsm_dependency_slice n;
 
     begin("range");
     uint64_t first = sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
@@ -161,7 +161,7 @@ static void nothing_after_a_range_is_needed(void)
     need(&n, &(struct sbt_filter){.seq_first = first, .seq_end = first + 1});
     CHECK_EQ_INT((long long)n.until_seq[1], (long long)first + 1);
     CHECK_EQ_INT((long long)n.until_seq_other, (long long)first + 1);
-    tsm_need_finish(&n);
+    tsm_dependency_slice_finish(&n);
 }
 
 static void replay(const struct tsm_replay_options *options)

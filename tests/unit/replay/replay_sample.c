@@ -422,6 +422,10 @@ static bool sample_backend_is_software(struct tsm_backend_state *state)
     return true;
 }
 
+static const struct tsm_backend_sync sync_table = {
+    .sync = sample_backend_sync,
+};
+
 static struct tsm_backend sample_backend = {
     .description = &description,
     .open = sample_backend_open,
@@ -429,11 +433,11 @@ static struct tsm_backend sample_backend = {
     .host = sample_backend_host,
     .submit = sample_backend_submit,
     .wait = sample_backend_wait,
-    .sync = sample_backend_sync,
     .readback = sample_backend_readback,
     .regions = sample_backend_regions,
     .read = sample_backend_read,
     .is_software = sample_backend_is_software,
+    .sync = &sync_table,
 };
 
 void sample_run_behind(bool behind)

@@ -65,12 +65,12 @@ struct sbt_reader *sample_open(const struct sample *s);
 
 /* ---- backend ---- */
 
-/* What was submitted and waited for, e.g. "1:1 1:2 w1 0:1 h " (stream:position, wN a wait for
- * stream N or "device", eN for event N, h a host record), since sample_log_clear(). */
+/* Log of submits and waits since sample_log_clear(), e.g. "1:1 1:2 w1 0:1 h " (stream:position, wN
+ * a wait for stream N or "device", eN for event N, h a host record). */
 const char *sample_log(void);
 void sample_log_clear(void);
 
-/* Do calls of host() run behind the reader, as Vulkan's do? At first they do not. */
+/* Do calls of host() run after the reader, as Vulkan's do? At first they do not. */
 void sample_run_behind(bool behind);
 
 /* How many threads have called host(), submit() and wait() since sample_log_clear(). */

@@ -149,11 +149,10 @@ static void a_lossy_trace_is_refused(void)
     sbt_reader_destroy(reader);
 }
 
-/* What a killed program left beside its trace could not be brought in: equal so far is not equal.
- */
+/* A killed program's rest beside its trace could not be recovered: equal so far is not equal. */
 static void a_trace_without_end_cannot_tell(void)
 {
-    /* 7 records are there; what ends behind them may end behind others that are not. */
+    /* 7 records are there; what ends after them may end after others that are not. */
     static const uint64_t ends[] = {0, 1000000000, 8, 7};
     struct sbt_reader *reader;
     uint8_t out[64];

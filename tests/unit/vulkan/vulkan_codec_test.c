@@ -156,7 +156,7 @@ static void hostile(void)
 static uint64_t slots[64];
 static const struct sbt_record broken = {.slots = slots, .slot_count = 64};
 static struct fill *breaking;
-static uint32_t kept_place[64]; /* argument behind each slot */
+static uint32_t kept_place[64]; /* argument after each slot */
 static const struct vk_command *kept_command;
 static void *kept_args;
 
@@ -196,7 +196,7 @@ static void take_slots(struct fill *f, const struct vk_command *command, const v
     }
 }
 
-/* What came out can be read as the driver would: as often as its counts say. */
+/* Reads the output as the driver would: as often as its counts say. */
 static bool decode_broken(const struct vk_command *command)
 {
     struct vk_record_source from = {.record = &broken, .value = broken_value};
@@ -292,7 +292,7 @@ static void ignored_pointers(void)
     CHECK(!e.out.overflow);
 }
 
-/* Too small a buffer: nothing is written behind it. */
+/* Too small a buffer: nothing is written after it. */
 static void small_room(void)
 {
     VkApplicationInfo info = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -339,7 +339,7 @@ static void wrong_count(void)
 /* ---- arrays with a count ------------------------------------------------------------------------
  */
 
-/* What lies behind the elements that count, which no driver writes, is not in a trace. */
+/* Bytes after the elements that count, which no driver writes, are not in a trace. */
 static void counted_array(const struct vk_struct *type, const struct vk_member *m)
 {
     const struct vk_member *count = &vk_members[type->first + m->stride - 1u];

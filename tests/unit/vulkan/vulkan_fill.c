@@ -204,7 +204,7 @@ void fill_args(struct fill *f, const struct vk_command *command, void *args)
 
     memset(args, 0, command->args_size);
     for (uint32_t i = 0; i < command->argument_count; i++)
-        if (arguments[i].form == VK_FORM_ONE) /* a stride comes behind its pointer */
+        if (arguments[i].form == VK_FORM_ONE) /* a stride comes after its pointer */
             fill_member(f, &arguments[i], arguments, command->argument_count, args, 1);
     for (uint32_t i = 0; i < command->argument_count; i++)
         if (arguments[i].form != VK_FORM_ONE)

@@ -2,7 +2,7 @@
  *
  * The table of a replay's objects does no more than what is asked concerns: what a pool has made
  * goes without a look at anything else, and what is gone takes no room. Looks are not timed: who
- * looks at the one behind the others goes where nothing is.
+ * looks at the one after the others goes where nothing is.
  */
 #include "api/vulkan/replay/replay.h"
 

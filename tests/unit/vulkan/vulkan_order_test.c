@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known to be complete on two queues, when a wait is sent before what it waits for. What
- * api/vulkan/source/completion/completion.c calls of others is here.
+ * Tests what is known to be complete on two queues when a wait is sent before its signal. The calls
+ * of api/vulkan/source/completion/completion.c to others are answered here.
  */
 #include "api/vulkan/source/gpu_time/time.h"
 #include "api/vulkan/source/layer.h"

@@ -30,7 +30,7 @@ static bool stuck(uint64_t queue)
     return vk_timelines_is_stuck(&t, queue, NULL);
 }
 
-/* What a batch signals behind a wait is not there before the wait is met. */
+/* A batch's signal after a wait is not visible before the wait is met. */
 static void test_own_signal(void)
 {
     uint64_t semaphore = 0;

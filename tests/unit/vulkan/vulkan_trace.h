@@ -31,7 +31,7 @@ void trace_put(struct vulkan_trace *t, uint32_t place, const void *args);
 #define PUT(t, name, ...) trace_put(t, VK_COMMAND_##name, &(struct vk_args_##name){__VA_ARGS__})
 
 void trace_write(struct vulkan_trace *t, uint64_t address, const void *bytes, size_t size);
-/* Of `size` bytes that are all `value`; of_stream 0, position as it is. */
+/* Adds a checksum of `size` bytes that are all `value`; of_stream 0, position as it is. */
 void trace_checksum(struct vulkan_trace *t, uint64_t memory, uint64_t offset, uint8_t value,
                     size_t size);
 

@@ -3,7 +3,7 @@
  * Work that is sent before the host signals what it waits for, when what it signals itself looks as
  * if it was given already. `vk_chain self`: each submit waits for a value of the host's, and makes
  * the same semaphore one more. `vk_chain queues`: the second queue waits for what the first signals
- * behind a wait for the host; then the first, by a value between two of the second's. A thread of
+ * after a wait for the host; then the first, by a value between two of the second's. A thread of
  * its own signals. Each prints what it computed.
  */
 #include "tests/vulkan/vk_small.h"

@@ -169,7 +169,7 @@ static void make_memory(struct program *p, VkMemoryRequirements needs)
         export.pNext = info.pNext;
         info.pNext = &export;
     }
-    if (is(p->memory, "dedicated")) { /* behind the others */
+    if (is(p->memory, "dedicated")) { /* after the others */
         flags.pNext = info.pNext ? &dedicated : NULL;
         info.pNext = info.pNext ? info.pNext : &dedicated;
     }
@@ -320,7 +320,7 @@ static VkBufferView make_view(const struct program *p, VkBuffer buffer)
     return view;
 }
 
-/* What is at binding 0. */
+/* Content of binding 0. */
 struct what {
     VkDescriptorBufferInfo buffer;
     VkDescriptorImageInfo image;
@@ -619,7 +619,7 @@ static void await(const struct program *p, uint32_t round)
 /* ---- rounds -----------------------------------------------------------------------------------
  */
 
-/* How the texels of an image lie is the driver's to choose; behind them nobody writes. */
+/* How the texels of an image lie is the driver's to choose; after them nobody writes. */
 static uint32_t sum_of(const struct program *p)
 {
     const uint32_t *words = p->map + (p->kind->how == DYNAMIC ? OFFSET / 4 : 0);

@@ -19,7 +19,7 @@ struct rounds {
     VkEvent event;
     VkFence fence;
     VkQueryPool queries;
-    VkCommandBuffer fixed, commands; /* recorded once; each time anew */
+    VkCommandBuffer fixed, commands; /* recorded once; each time again */
     VkDescriptorSet set;
     PFN_vkQueueBeginDebugUtilsLabelEXT begin_label;
     PFN_vkQueueEndDebugUtilsLabelEXT end_label;
@@ -153,7 +153,7 @@ static void submit(const struct rounds *r, uint32_t round)
     TRY(vkQueueSubmit(r->s.queue, 1, &info, r->fence));
 }
 
-/* What the last round left is looked at in this one: also the query, after it was made anew. */
+/* Plays a round and reads what the last round left: also the query, after it was recreated. */
 static void play(const struct rounds *r, uint32_t round)
 {
     VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT};

@@ -138,7 +138,7 @@ static int is(const struct staging *t, const char *wait)
     return !strcmp(t->wait, wait);
 }
 
-/* Until the result is there, or the word behind it says that it is. */
+/* Until the result is there, or the word after it says that it is. */
 static void poll_query(const struct staging *t)
 {
     VkQueryResultFlags flags = VK_QUERY_RESULT_64_BIT;

@@ -26,7 +26,7 @@ static char complaint[128];
 
 static void keep_complaint(char *text)
 {
-    char *end = strstr(text, "\nprocessed "); /* the verifier's sum, behind its reason */
+    char *end = strstr(text, "\nprocessed "); /* the verifier's sum, after its reason */
     char *line = text;
 
     if (end) {
@@ -93,7 +93,7 @@ static bool wanted(const struct tsm_bpf_probe *probe, uint64_t level)
            !tsm_bpf_pin_exists(probe->program, true);
 }
 
-/* Where NVIDIA's structs have their members is known only at run time. */
+/* Gives the programs the layout of NVIDIA's structs, which is known only at run time. */
 static void tell_layout(struct grtrace_bpf *programs)
 {
     struct grtrace_nvidia_layout layout;
@@ -201,7 +201,7 @@ int tsm_bpf_pin_maps(struct grtrace_bpf *programs)
 
 /* ---- what is attached ---- */
 
-/* What the kernel knows of an attached program: all 0 where it is not. */
+/* Returns the kernel's facts about an attached program; all 0 where it is not attached. */
 static struct bpf_prog_info info_of(const char *program)
 {
     struct bpf_link_info link = {0};

@@ -12,13 +12,14 @@
 
 #define TSM_BPF_METADATA_PIN "tell_record" /* the program that writes them */
 
-/* What a session begins with: STREAM_INFO, and METADATA of kernel, backend and settings. */
+/* Writes the begin of a session: STREAM_INFO, and METADATA of kernel, backend and settings. */
 int tsm_bpf_metadata_begin(const struct grtrace_config *config, uint64_t start_ns);
 
 /* One METADATA record. */
 int tsm_bpf_metadata_text(enum grtrace_metadata_kind kind, const char *text);
 
-/* As the module's file `emit`, without its bodies: "type=12 ring=1 ctx=2 seqno=3 count=10". */
+/* Emits an event like the module's file `emit`, without bodies: "type=12 ring=1 ctx=2 seqno=3
+ * count=10". */
 int tsm_bpf_metadata_emit(const char *text);
 
 #endif

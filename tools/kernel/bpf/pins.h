@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a session of the eBPF backend lives between commands: its maps and attachments have names in
- * the kernel's file system for such things, as the module has its files in debugfs.
+ * Keeps a session of the eBPF backend alive between commands: its maps and attachments have names
+ * in the kernel's file system for such things, as the module has its files in debugfs.
  */
 #ifndef TOOLS_KERNEL_BPF_PINS_H
 #define TOOLS_KERNEL_BPF_PINS_H

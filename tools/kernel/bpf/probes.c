@@ -194,7 +194,7 @@ static void survey_functions(void)
     }
 }
 
-/* Where one row of a tracepoint fits, those that do not are of other kernels. */
+/* Drops the other rows of a tracepoint when one row fits: they are for other kernels. */
 static void forget_others(void)
 {
     for (size_t i = 0; i < tsm_bpf_probe_count; i++) {

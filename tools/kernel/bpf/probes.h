@@ -38,7 +38,7 @@ bool tsm_bpf_module_loaded(const char *name);
 /* Fill in what there is now. An error when the kernel has no types. */
 int tsm_bpf_probes_survey(void);
 
-/* What to call the state in `stats`: "verified", "differs", ... */
+/* Returns the word for the state in `stats`: "verified", "differs", ... */
 const char *tsm_bpf_probe_word(enum tsm_probe_state state);
 
 #endif

@@ -85,7 +85,7 @@ static int check_attached(void)
 
 static int stop(void);
 
-/* A recorder that was killed has left its session behind. */
+/* A recorder that was killed has left its session open. */
 static bool is_abandoned(void)
 {
     const struct grtrace_bpf_state *state = tsm_bpf_state();

@@ -124,7 +124,7 @@ static void show_probes(FILE *out)
     }
 }
 
-/* What this process has found out of refusals is kept. */
+/* Surveys once; refusals found by this process are kept. */
 static int survey_once(void)
 {
     for (size_t i = 0; i < tsm_bpf_probe_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the eBPF backend counts, as text like that of the module's files.
+ * Formats the counts of the eBPF backend as text like that of the module's files.
  */
 #ifndef TOOLS_KERNEL_BPF_TEXT_H
 #define TOOLS_KERNEL_BPF_TEXT_H

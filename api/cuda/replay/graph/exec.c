@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Replay of executable graphs and their launches. What a launch writes into memory of the program
- * is taken from there right behind it, in the stream's order, before the next launch overwrites it.
+ * is taken from there right after it, in the stream's order, before the next launch overwrites it.
  */
 #include "api/cuda/replay/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Those that have to do with the program. */
+/* Parts of an executable graph that concern the program. */
 struct cuda_exec {
     struct cuda_graph_parts parts;
 };
 
 /* ---- functions of the program ------------------------------------------------------------- */
 
-/* What one launch's run of it wrote. */
+/* Bytes that the function wrote in one launch. */
 struct run {
     struct run *next;
     void *written;
@@ -166,7 +166,7 @@ static int receive(struct cuda_args *args, const struct cuda_exec *exec, CUstrea
 
 static struct cuda_exec *find(const struct cuda_replay *replay, uint64_t id)
 {
-    const uint64_t *exec = sbt_map_find(&replay->execs, id);
+    const uint64_t *exec = tsm_map_find(&replay->execs, id);
 
     return exec ? (struct cuda_exec *)(uintptr_t)*exec : NULL;
 }
@@ -188,7 +188,7 @@ bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t id)
 static uint64_t event_id(const struct cuda_replay *replay, CUevent event)
 {
     for (size_t i = 0; i < replay->objects.capacity; i++) {
-        const struct sbt_map_slot *slot = &replay->objects.slots[i];
+        const struct tsm_map_slot *slot = &replay->objects.slots[i];
         if (slot->used && slot->key >> 56 == CUDA_OBJECT_EVENT &&
             slot->value == (uint64_t)(uintptr_t)event)
             return slot->key & ((1ull << 56) - 1);
@@ -227,7 +227,7 @@ void cuda_exec_note_awaited(struct cuda_replay *replay, uint64_t id, uint32_t st
 static struct cuda_exec *make(struct cuda_replay *replay, uint64_t id)
 {
     bool added;
-    uint64_t *slot = sbt_map_insert(&replay->execs, id, &added);
+    uint64_t *slot = tsm_map_insert(&replay->execs, id, &added);
 
     if (slot && !*slot)
         *slot = (uintptr_t)calloc(1, sizeof(struct cuda_exec));
@@ -242,7 +242,7 @@ static void forget(struct cuda_replay *replay, uint64_t id)
         return;
     cuda_graph_parts_finish(&exec->parts);
     free(exec);
-    *sbt_map_find(&replay->execs, id) = 0;
+    *tsm_map_find(&replay->execs, id) = 0;
 }
 
 void cuda_graphs_finish(struct cuda_replay *replay)
@@ -250,8 +250,8 @@ void cuda_graphs_finish(struct cuda_replay *replay)
     for (size_t i = 0; i < replay->execs.capacity; i++)
         if (replay->execs.slots[i].used)
             forget(replay, replay->execs.slots[i].key);
-    sbt_map_finish(&replay->execs);
-    sbt_map_finish(&replay->graph_memory);
+    tsm_map_finish(&replay->execs);
+    tsm_map_finish(&replay->graph_memory);
     while (replay->node_functions) {
         struct cuda_node_function *f = replay->node_functions;
         struct run *run;

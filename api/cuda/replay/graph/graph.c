@@ -38,7 +38,7 @@ CUgraphNode *cuda_nodes_read(struct cuda_args *args, uint32_t slot, size_t *coun
 
 /* ---- nodes of a capture or a clone, which no record made ---------------------------------- */
 
-/* As api/cuda/source/graph/graph.c writes them. */
+/* One named node, as api/cuda/source/graph/graph.c writes it. */
 struct named {
     uint32_t id, type;
 };
@@ -90,8 +90,8 @@ static int name_rest(struct cuda_args *args, struct listing *l, const bool *is_n
     return error;
 }
 
-/* Those that have names first; what is left on both sides belongs together in the drivers' order.
- */
+/* Names nodes: first those with recorded names; the rest of both sides is paired in the drivers'
+ * order. */
 static int name_nodes(struct cuda_args *args, struct listing *l)
 {
     bool *is_named = calloc(l->count + 1, sizeof(*is_named));
@@ -222,7 +222,7 @@ int replay_cuGraphKernelNodeSetAttribute(struct cuda_replay *replay,
 
 bool cuda_graph_memory_is(const struct cuda_replay *replay, uint64_t address)
 {
-    return sbt_map_find(&replay->graph_memory, address) != NULL;
+    return tsm_map_find(&replay->graph_memory, address) != NULL;
 }
 
 /* Drivers give the same addresses to graphs that cannot run at once: the larger one stays. */
@@ -230,7 +230,7 @@ int cuda_graph_memory_make(struct cuda_replay *replay, uint64_t address, uint64_
                            uint64_t seq)
 {
     bool added;
-    uint64_t *known = sbt_map_insert(&replay->graph_memory, address, &added);
+    uint64_t *known = tsm_map_insert(&replay->graph_memory, address, &added);
     int error = 0;
 
     if (!known)

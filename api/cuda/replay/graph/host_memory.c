@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the program that graphs read and write: it is used anew in each launch, so it has to be
+ * Memory of the program that graphs read and write: it is used again in each launch, so it has to be
  * there, and to lie where several nodes find the same. Registered memory is; for other memory pages
  * of ours take its place, at the recorded address if that can be had.
  */
@@ -142,9 +142,9 @@ static int plan_side(struct cuda_memory *m, const struct side *side)
     uint64_t start = side->base + side->offset;
 
     if ((side->type != CU_MEMORYTYPE_HOST && side->type != CU_MEMORYTYPE_UNIFIED) || !side->size ||
-        !side->base || cuda_ranges_find(&m->device, start, 1))
+        !side->base || tsm_address_space_find(&m->device, start, 1))
         return 0;
-    return cuda_ranges_add(&m->host, start, side->size, PAGE);
+    return cuda_memory_plan_range(&m->host, start, side->size, PAGE);
 }
 
 /* A node that copies: the last fields of its record are params, objects, list, as in cuda.api. */
@@ -203,7 +203,8 @@ static struct cuda_program_block *find_block(const struct cuda_replay *replay, u
 
 void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint64_t size)
 {
-    const struct cuda_range *range = cuda_ranges_find(&replay->memory.host, address, size);
+    const struct tsm_address_range *range =
+        tsm_address_space_find(&replay->memory.host, address, size);
     uint64_t start = address & ~(uint64_t)(PAGE - 1);
     struct cuda_program_block *block;
 
@@ -217,10 +218,11 @@ void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint
     return block ? block->bytes + (address - block->recorded) : NULL;
 }
 
-/* What is there, or is made now where a record to come takes bytes from there. */
+/* Finds the memory, or creates it where a later record takes bytes from there. */
 static void *find_planned(struct cuda_replay *replay, uint64_t address, uint64_t size)
 {
-    const struct cuda_range *range = cuda_ranges_find(&replay->memory.host, address, size);
+    const struct tsm_address_range *range =
+        tsm_address_space_find(&replay->memory.host, address, size);
     void *there = cuda_program_find(replay, address, size);
 
     if (!there && range && cuda_program_memory(replay, range->start, range->end - range->start))
@@ -284,13 +286,13 @@ int cuda_program_each(struct cuda_replay *replay,
                                    uint64_t size),
                       void *user)
 {
-    const struct cuda_ranges *host = &replay->memory.host;
+    const struct tsm_address_space *host = &replay->memory.host;
     int error = 0;
 
     for (struct cuda_program_block *b = replay->program_blocks; b && !error; b = b->next)
         error = visit(user, b->recorded, b->bytes, b->size);
     for (size_t i = 0; i < host->count && !error; i++) {
-        const struct cuda_range *r = &host->list[i];
+        const struct tsm_address_range *r = &host->list[i];
         for (uint64_t at = r->start, end; r->is_kept && at < r->end && !error; at = end + PAGE) {
             for (end = at; end < r->end && is_used(replay, end); end += PAGE)
                 ;
@@ -326,7 +328,7 @@ void cuda_program_finish(struct cuda_replay *replay)
 
 /* ---- copies in graphs --------------------------------------------------------------------- */
 
-/* What no region holds is the program's, but for variables of modules. */
+/* Memory that no region holds is the program's, except variables of modules. */
 static bool is_programs(const struct cuda_replay *replay, const struct side *side)
 {
     const struct tsm_region *region = cuda_memory_find(&replay->memory, side->base + side->offset);
@@ -341,7 +343,7 @@ static bool is_programs(const struct cuda_replay *replay, const struct side *sid
            cuda_copy_is_host(&replay->library.calls, side->type, side->base);
 }
 
-/* Where the side begins now; 0: no memory. */
+/* Returns the present begin of the side; 0: no memory. */
 static uint64_t place(struct cuda_replay *replay, const struct side *side, CUmemorytype *type)
 {
     const void *memory;

@@ -204,7 +204,8 @@ CUresult hook_cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGraph)
 
 /* ---- what a capture is -------------------------------------------------------------------- */
 
-/* What is not captured has no graph: nothing was written there. */
+/* Tests whether the stream is captured: otherwise it has no graph, and nothing was written
+ * there. */
 static bool is_active(const CUstreamCaptureStatus *status)
 {
     return status && *status == CU_STREAM_CAPTURE_STATUS_ACTIVE;

@@ -2,7 +2,7 @@
  *
  * Executable graphs and their launches. A launch is a command of its stream. What it reads from
  * memory of the program is recorded before it, what it writes there is owed like a copy's,
- * functions of the program have places of their own behind the launch's, events are signalled by
+ * functions of the program have places of their own after the launch's, events are signalled by
  * it.
  */
 #include "api/cuda/source/graph/node.h"
@@ -131,8 +131,8 @@ static bool share_sources(struct exec *exec)
     return true;
 }
 
-/* What lies in memory that functions of the program write while the graph runs must be looked at
- * then, as pinned memory is. */
+/* Memory that functions of the program write while the graph runs must be checked then, as pinned
+ * memory is. */
 static void track_sources(struct tsm_call *call, struct exec *exec)
 {
     if ((has_functions(exec) || exec->shared_count) && !share_sources(exec))
@@ -392,7 +392,7 @@ static void announce_writes(struct tsm_call *call, struct exec *exec)
         tsm_device_may_write_sorted(call, exec->words, exec->word_count);
 }
 
-/* What it does to others when it runs. */
+/* Notes the effects of a run on other streams and events. */
 static void note_effects(struct tsm_call *call, struct exec *exec)
 {
     for (size_t i = 0; i < exec->parts.count; i++) {
@@ -433,6 +433,7 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
     struct tsm_call call;
     struct exec *exec;
     uint32_t functions = 0;
+    struct cuda_timed *timed;
     CUresult result;
 
     if (!tsm_call_begin(&call, type))
@@ -452,7 +453,10 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
     if (call.stream)
         tsm_device_may_write(&call, NULL, 0);
     tsm_device_announced(&call);
+    timed = cuda_gpu_time_begin(&call, stream, per_thread);
     result = real_launch(raw, stream);
+    if (timed)
+        cuda_gpu_time_end(timed, result == CUDA_SUCCESS, CUDA_HOST_GOES_ON);
     if (result != CUDA_SUCCESS && functions)
         take_functions_back(exec);
     if (result != CUDA_SUCCESS)
@@ -468,6 +472,8 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
     tsm_call_commit(&call);
     if (result == CUDA_SUCCESS)
         cuda_commanded(&call);
+    if (timed)
+        cuda_gpu_time_collect_some();
     return result;
 }
 

@@ -214,7 +214,7 @@ static bool make_room(struct going *going)
     return true;
 }
 
-/* What has no id yet needs none any more. */
+/* Adds an object to those that the call destroys; an object without an id needs no record. */
 static void leave(struct going *going, enum cuda_object object, uint64_t raw)
 {
     uint64_t id = cuda_id_if_known(object, raw);

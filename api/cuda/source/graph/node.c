@@ -13,7 +13,7 @@
 
 #define OBJECT_COUNT_MAX 4
 
-/* What of a node's parameters is shown by itself; the rest is in `params`. */
+/* Parameters of a node that have fields of their own; the rest is in `params`. */
 struct shown {
     uint64_t address, size, dst, src, host_dst, host_src;
     CUgraphNodeParams plain; /* without addresses and objects */

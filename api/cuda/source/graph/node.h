@@ -22,7 +22,7 @@ cuda_graph_find_bodies cuda_graph_bodies;
 /* A function of the program in graphs' nodes (function.c). */
 struct cuda_graph_function;
 
-/* What the driver is given in the place of the program's function; user data of
+/* Creates the function that the driver gets in place of the program's; user data of
  * cuda_graph_function_run(). Never freed: graphs and their copies hold it. NULL: no memory. */
 struct cuda_graph_function *cuda_graph_function_make(CUhostFn function, void *user);
 void cuda_graph_function_run(void *function);
@@ -35,7 +35,7 @@ uint64_t cuda_graph_function_serial(const struct cuda_graph_function *function);
 
 /* A launch, the command at `launch` of `stream`, is about to be sent that runs it once, as the
  * function number `rank` of the graph; what it writes then is that of the command as many places
- * and one behind the launch. Launches run it in the order of these calls. */
+ * and one after the launch. Launches run it in the order of these calls. */
 void cuda_graph_function_sent(struct cuda_graph_function *function, uint32_t stream,
                               uint64_t launch, uint32_t rank);
 /* ... and was refused by the driver: the last one is taken back. */

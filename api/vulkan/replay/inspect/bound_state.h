@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is bound in a command buffer at one of its commands.
+ * Bound state of a command buffer at one of its commands.
  */
 #ifndef API_VULKAN_REPLAY_INSPECT_BOUND_STATE_H
 #define API_VULKAN_REPLAY_INSPECT_BOUND_STATE_H
@@ -41,7 +41,7 @@ void vkr_bound_state_note(struct vkr_bound_state *bound, const struct vkr_call *
 /* Does it draw, dispatch or trace, and with what is bound to which point? -1: no. */
 int vkr_bound_state_point_of(const struct vk_command *command);
 
-/* As members of the open object. */
+/* Adds the bound state as members of the open object. */
 void vkr_bound_state_json(const struct vkr_bound_state *bound, int point, struct vkr_json *j);
 
 #endif

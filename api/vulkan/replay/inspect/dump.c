@@ -25,7 +25,7 @@ int vkr_dump_file(struct vkr_dump *d, const char *name, const void *data, size_t
     error = tsm_output_file_put(path, data, size);
     if (error)
         return error;
-    d->r->look->files++;
+    d->r->inspect->files++;
     return 0;
 }
 
@@ -41,7 +41,7 @@ void vkr_dump_object(struct vkr_dump *d, const struct vkr_scene_object *made)
 
 bool vkr_dump_uses(const struct vkr_dump *d, uint32_t type, uint64_t id)
 {
-    return sbt_map_find(&d->used, (uint64_t)type << 48 | id);
+    return tsm_map_find(&d->used, (uint64_t)type << 48 | id);
 }
 
 static void use_set(struct vkr_dump *d, const struct vkr_scene_object *made)
@@ -72,7 +72,7 @@ void vkr_dump_use(struct vkr_dump *d, uint32_t type, uint64_t id)
 
     if (!made)
         return;
-    if (!sbt_map_insert(&d->used, (uint64_t)type << 48 | id, &added) || !added)
+    if (!tsm_map_insert(&d->used, (uint64_t)type << 48 | id, &added) || !added)
         return;
     if (type == VK_OBJECT_VkImageView) {
         view = vkr_scene_view(d->scene, id);
@@ -124,7 +124,7 @@ void vkr_dump_use_record(struct vkr_dump *d, const struct sbt_record *record)
             use_value(d, record, i, schema->fields[i].detail);
 }
 
-/* What the wanted command finds bound. */
+/* Uses the bound state of the wanted command. */
 static void use_bound(struct vkr_dump *d, int point)
 {
     const struct vkr_bound_state *b = &d->bound;
@@ -152,8 +152,8 @@ static void dump_commands(struct vkr_dump *d, uint64_t id);
 static void dump_executed(struct vkr_dump *d, const struct vkr_call *c)
 {
     const struct vk_args_vkCmdExecuteCommands *a = (const void *)c->args;
-    const struct vkr_inspect *look = d->r->look;
-    bool is_cut = c->record->seq == look->execute_seq; /* the record is gone behind the first */
+    const struct vkr_inspect *look = d->r->inspect;
+    bool is_cut = c->record->seq == look->execute_seq; /* the record is gone after the first */
 
     vkr_json_open(&d->json, "secondary", '[');
     for (uint32_t i = 0; i < a->commandBufferCount; i++) {
@@ -167,7 +167,7 @@ static void dump_executed(struct vkr_dump *d, const struct vkr_call *c)
 
 static void dump_command(struct vkr_dump *d, struct vkr_bound_state *bound, struct vkr_call *c)
 {
-    const struct vkr_inspect *look = d->r->look;
+    const struct vkr_inspect *look = d->r->inspect;
     bool is_wanted = look->is_command && c->record->seq == look->wanted->dump_seq;
     int point = vkr_bound_state_point_of(c->command);
 
@@ -190,7 +190,7 @@ static void dump_command(struct vkr_dump *d, struct vkr_bound_state *bound, stru
     vkr_json_close(&d->json, '}');
 }
 
-/* Is this record of a command buffer behind the end of what was carried out? */
+/* Is this record of a command buffer after the end of what was carried out? */
 static bool is_behind(const struct vkr_inspect *look, uint64_t command_buffer, uint64_t seq)
 {
     if (!look->is_command)
@@ -215,7 +215,7 @@ static void dump_commands(struct vkr_dump *d, uint64_t id)
     for (size_t i = 0; commands && bound && i < commands->count && !d->error; i++) {
         const struct sbt_record *record = vkr_scene_command(d->scene, commands->seqs[i]);
         struct vkr_call c;
-        if (!record || is_behind(d->r->look, id, record->seq))
+        if (!record || is_behind(d->r->inspect, id, record->seq))
             break;
         d->error = vkr_call_begin(&c, d->r, record, &arena, true);
         if (d->error == 1) {
@@ -234,7 +234,7 @@ static void dump_commands(struct vkr_dump *d, uint64_t id)
 static bool dump_submitted(void *user, uint64_t command_buffer)
 {
     struct vkr_dump *d = user;
-    const struct vkr_inspect *look = d->r->look;
+    const struct vkr_inspect *look = d->r->inspect;
     uint64_t last = look->primary ? look->primary : look->command_buffer;
 
     dump_commands(d, command_buffer);
@@ -245,7 +245,7 @@ static bool dump_submitted(void *user, uint64_t command_buffer)
 
 static void dump_head(struct vkr_dump *d, const struct sbt_record *submit)
 {
-    const struct vkr_inspect *look = d->r->look;
+    const struct vkr_inspect *look = d->r->inspect;
 
     vkr_json_text(&d->json, "schema", "tsresources/1");
     vkr_json_text(&d->json, "trace", sbt_reader_name(d->r->reader));
@@ -287,15 +287,15 @@ int vkr_dump(struct vkr *r, const struct sbt_record *submit)
     if (!d)
         return tsm_fail(TSM_E_MEMORY, "no memory for a dump");
     d->r = r;
-    d->directory = r->look->wanted->dump_directory;
-    if (!r->look->scene)
-        error = vkr_scene_create(&r->look->scene, r, submit->seq);
-    d->scene = r->look->scene;
+    d->directory = r->inspect->wanted->dump_directory;
+    if (!r->inspect->scene)
+        error = vkr_scene_create(&r->inspect->scene, r, submit->seq);
+    d->scene = r->inspect->scene;
     if (!error)
         error = dump_all(d, submit);
     tsm_buffer_finish(&d->json.out);
-    sbt_map_finish(&d->used);
-    sbt_map_finish(&d->shaders);
+    tsm_map_finish(&d->used);
+    tsm_map_finish(&d->shaders);
     free(d);
     return error;
 }

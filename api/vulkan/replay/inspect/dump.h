@@ -13,8 +13,8 @@ struct vkr_dump {
     struct vkr_scene *scene;
     const char *directory;
     struct vkr_json json;
-    struct sbt_map used;          /* type << 48 | id: what is to be written */
-    struct sbt_map shaders;       /* first 8 bytes of the hash: written */
+    struct tsm_map used;          /* type << 48 | id: what is to be written */
+    struct tsm_map shaders;       /* first 8 bytes of the hash: written */
     struct vkr_bound_state bound; /* at the command that is wanted */
     int error;                    /* the first; then nothing more is done */
 };

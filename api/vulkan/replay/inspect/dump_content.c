@@ -22,7 +22,7 @@ int vkr_create_image(struct vkr_call *c)
     const struct vkr_device *d = c->owner ? c->owner->device : NULL;
     VkFormatProperties p;
 
-    if (c->r->look && c->r->look->wanted->dump_directory && d &&
+    if (c->r->inspect && c->r->inspect->wanted->dump_directory && d &&
         !(info->usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)) {
         d->instance->dispatch.f.vkGetPhysicalDeviceFormatProperties(d->dispatch.physical_device,
                                                                     info->format, &p);
@@ -49,7 +49,7 @@ static int dump_code(struct vkr_dump *d, const VkShaderModuleCreateInfo *info)
     tsm_format(name, sizeof(name), "shader-%s.spv", hash);
     vkr_json_text(&d->json, "hash", hash);
     vkr_json_text(&d->json, "file", name);
-    if (!sbt_map_insert(&d->shaders, half, &added) || !added)
+    if (!tsm_map_insert(&d->shaders, half, &added) || !added)
         return 0;
     return vkr_dump_file(d, name, info->pCode, info->codeSize);
 }
@@ -263,7 +263,7 @@ static int write_picture(struct vkr_dump *d, const char *stem, const struct png_
     tsm_format(path, sizeof(path), "%s/%s", d->directory, name);
     vkr_json_text(&d->json, "picture", name);
     error = png_file_write(picture, path);
-    d->r->look->files += !error;
+    d->r->inspect->files += !error;
     return error;
 }
 

@@ -8,14 +8,16 @@
 #include <sys/stat.h>
 
 #include "api/vulkan/replay/inspect/scene.h"
+#include "api/vulkan/tables/submit.h"
 #include "api/vulkan/tables/texel.h"
+#include "base/array.h"
 #include "base/text.h"
 
 /* ---- begin and end ----------------------------------------------------------------------- */
 
 int vkr_inspect_init(struct vkr_inspect **out, const struct tsm_replay_options *options)
 {
-    const struct tsm_look *wanted = options->look;
+    const struct tsm_inspect *wanted = options->inspect;
 
     if (!wanted)
         return 0;
@@ -40,7 +42,7 @@ void vkr_inspect_finish(struct vkr_inspect *look)
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-static bool is_wanted_frame(const struct tsm_look *wanted, uint64_t number)
+static bool is_wanted_frame(const struct tsm_inspect *wanted, uint64_t number)
 {
     for (size_t i = 0; i < wanted->frame_count; i++)
         if (number >= wanted->frames[i].first && number <= wanted->frames[i].last)
@@ -54,40 +56,22 @@ static int plan_frame(struct vkr_inspect *look, const struct sbt_record *record)
 
     if (!is_wanted_frame(look->wanted, number))
         return 0;
-    if (look->frame_count == look->frame_capacity) {
-        size_t more = look->frame_capacity ? look->frame_capacity * 2 : 64;
-        struct vkr_frame *frames = realloc(look->frames, more * sizeof(*frames));
-        if (!frames)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %zu frames", more);
-        look->frames = frames;
-        look->frame_capacity = more;
-    }
-    look->frames[look->frame_count++] = (struct vkr_frame){record->seq, number};
+    if (!TSM_ARRAY_PUSH(look->frames, look->frame_count, look->frame_capacity,
+                        (struct vkr_frame){record->seq, number}))
+        return tsm_fail(TSM_E_MEMORY, "no memory for %zu frames", look->frame_count + 1);
     look->last_seq = record->seq;
     return 0;
 }
 
 static const struct vkr_frame *find_frame(const struct vkr_inspect *look, uint64_t seq)
 {
-    size_t low = 0, high = look->frame_count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (look->frames[middle].seq < seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < look->frame_count && look->frames[low].seq == seq ? &look->frames[low] : NULL;
+    TSM_BISECT(at, look->frame_count, look->frames[at].seq >= seq);
+    return at < look->frame_count && look->frames[at].seq == seq ? &look->frames[at] : NULL;
 }
 
 /* ---- the record to dump ------------------------------------------------------------------ */
-
-static bool is_submit(uint32_t type)
-{
-    return type == TYPE_vkQueueSubmit || type == TYPE_vkQueueSubmit2 ||
-           type == TYPE_vkQueueSubmit2KHR;
-}
 
 static bool is_recorded_command(const struct sbt_record *record)
 {
@@ -108,7 +92,7 @@ static void plan_target(struct vkr_inspect *look, const struct sbt_record *recor
     look->is_found = true;
     if (record->flags & SBT_RECORD_FAILED) {
         tsm_format(look->why, sizeof(look->why), "it failed when it was recorded");
-    } else if (is_submit(record->type)) {
+    } else if (vk_is_submit(record->type)) {
         look->submit_seq = record->seq;
     } else if (is_recorded_command(record) && record->slot_count) {
         look->is_command = true;
@@ -128,31 +112,27 @@ static bool has_id(const VkCommandBuffer *list, uint32_t count, uint64_t id)
     return false;
 }
 
-static bool submits(const struct vkr_call *c, uint64_t id)
+static bool is_other(void *user, VkCommandBuffer buffer)
 {
-    const struct vk_args_vkQueueSubmit *a = (const void *)c->args;
-    const struct vk_args_vkQueueSubmit2 *b = (const void *)c->args;
-    bool found = false;
-
-    if (c->record->type == TYPE_vkQueueSubmit) {
-        for (uint32_t i = 0; i < a->submitCount && !found; i++)
-            found = has_id(a->pSubmits[i].pCommandBuffers, a->pSubmits[i].commandBufferCount, id);
-        return found;
-    }
-    for (uint32_t i = 0; i < b->submitCount; i++)
-        for (uint32_t k = 0; k < b->pSubmits[i].commandBufferInfoCount && !found; k++)
-            found = VKR_RAW(b->pSubmits[i].pCommandBufferInfos[k].commandBuffer) == id;
-    return found;
+    return VKR_RAW(buffer) != *(const uint64_t *)user;
 }
 
-/* Behind the command: who executes its command buffer first? */
+static bool submits(const struct vkr_call *c, uint64_t id)
+{
+    struct vk_submit submit;
+
+    return vk_submit_of(&submit, c->record->type, c->args) &&
+           !vk_submit_each_buffer(&submit, is_other, &id);
+}
+
+/* After the command: who executes its command buffer first? */
 static void follow(struct vkr_inspect *look, const struct vkr_call *c)
 {
     const struct vk_args_vkCmdExecuteCommands *e = (const void *)c->args;
     const struct vk_args_vkBeginCommandBuffer *b = (const void *)c->args;
     uint64_t id = look->primary ? look->primary : look->command_buffer;
 
-    if (is_submit(c->record->type) && !(c->record->flags & SBT_RECORD_FAILED)) {
+    if (vk_is_submit(c->record->type) && !(c->record->flags & SBT_RECORD_FAILED)) {
         if (submits(c, id))
             look->submit_seq = c->record->seq;
     } else if (c->record->type == TYPE_vkCmdExecuteCommands && !look->primary) {
@@ -170,12 +150,12 @@ static int plan_behind(struct vkr *r, const struct sbt_record *record)
     struct vkr_call c;
     int error;
 
-    if (!is_submit(record->type) && record->type != TYPE_vkCmdExecuteCommands &&
+    if (!vk_is_submit(record->type) && record->type != TYPE_vkCmdExecuteCommands &&
         record->type != TYPE_vkBeginCommandBuffer)
         return 0;
     error = vkr_call_begin(&c, r, record, &r->arena, true);
     if (error == 1)
-        follow(r->look, &c);
+        follow(r->inspect, &c);
     vkr_call_finish(&c);
     vk_arena_reset(&r->arena);
     return error < 0 ? error : 0;
@@ -183,7 +163,7 @@ static int plan_behind(struct vkr *r, const struct sbt_record *record)
 
 int vkr_inspect_plan(struct vkr *r, const struct sbt_record *record)
 {
-    struct vkr_inspect *look = r->look;
+    struct vkr_inspect *look = r->inspect;
     int error = 0;
 
     if (record->type == TYPE_vkQueuePresentKHR && !(record->flags & SBT_RECORD_FAILED))
@@ -203,7 +183,7 @@ int vkr_inspect_plan(struct vkr *r, const struct sbt_record *record)
 
 static int check_dump(const struct vkr *r)
 {
-    const struct vkr_inspect *look = r->look;
+    const struct vkr_inspect *look = r->inspect;
     unsigned long long seq = look->wanted->dump_seq;
 
     if (!look->is_found)
@@ -228,17 +208,17 @@ static int make_directory(const char *path)
 
 int vkr_inspect_check(struct vkr *r)
 {
-    const struct tsm_look *wanted = r->look->wanted;
+    const struct tsm_inspect *wanted = r->inspect->wanted;
     uint64_t first = UINT64_MAX;
     int error = 0;
 
     for (size_t i = 0; i < wanted->frame_count; i++)
         if (wanted->frames[i].first < first)
             first = wanted->frames[i].first;
-    if (wanted->frame_count && !r->look->frame_count)
+    if (wanted->frame_count && !r->inspect->frame_count)
         return tsm_fail(TSM_E_NOT_FOUND, "%s: there is no frame %llu: %llu were presented",
                         sbt_reader_name(r->reader), (unsigned long long)first,
-                        (unsigned long long)r->look->present_count);
+                        (unsigned long long)r->inspect->present_count);
     if (wanted->dump_directory)
         error = check_dump(r);
     if (!error && wanted->frame_count)
@@ -248,7 +228,7 @@ int vkr_inspect_check(struct vkr *r)
 
 bool vkr_inspect_wanted(const struct vkr *r, const struct sbt_record *record)
 {
-    const struct vkr_inspect *look = r->look;
+    const struct vkr_inspect *look = r->inspect;
 
     if (!look)
         return false;
@@ -258,7 +238,7 @@ bool vkr_inspect_wanted(const struct vkr *r, const struct sbt_record *record)
 
 /* ---- pictures of frames ------------------------------------------------------------------ */
 
-/* What a window shows has no transparency: alpha is left out. */
+/* Drops alpha, because a window shows no transparency. */
 static void drop_alpha(struct png_picture *p, uint8_t *pixels)
 {
     size_t bytes = p->bits / 8, count = (size_t)p->width * p->height;
@@ -291,7 +271,7 @@ static int write_picture(struct vkr *r, struct vkr_device *device, const struct 
                          (int)image->format);
     }
     free(texels);
-    r->look->files += !error;
+    r->inspect->files += !error;
     return error;
 }
 
@@ -312,7 +292,7 @@ static int write_frame(struct vkr_call *c, const struct vkr_frame *frame)
         if (i)
             tsm_format(which, sizeof(which), "-%u", i);
         tsm_format(path, sizeof(path), "%s/frame-%06llu%s.png",
-                   c->r->look->wanted->screenshot_directory, (unsigned long long)frame->number,
+                   c->r->inspect->wanted->screenshot_directory, (unsigned long long)frame->number,
                    which);
         error = write_picture(c->r, chain->device, &image, path);
     }
@@ -329,13 +309,13 @@ static int look_at_frame(struct vkr *r, const struct sbt_record *record,
         error = write_frame(&c, frame);
     vkr_call_finish(&c);
     vk_arena_reset(&r->arena);
-    r->look->done++;
+    r->inspect->done++;
     return error;
 }
 
 int vkr_inspect(struct vkr *r, const struct sbt_record *record)
 {
-    struct vkr_inspect *look = r->look;
+    struct vkr_inspect *look = r->inspect;
     const struct vkr_frame *frame = find_frame(look, record->seq);
     int error = 0;
 

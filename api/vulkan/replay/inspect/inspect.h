@@ -18,22 +18,22 @@ struct vkr_frame {
 };
 
 struct vkr_inspect {
-    const struct tsm_look *wanted;
+    const struct tsm_inspect *wanted;
     struct vkr_frame *frames; /* by seq */
     size_t frame_count, frame_capacity;
     uint64_t present_count; /* seen by plan */
     uint64_t done;          /* frames that were looked at */
-    uint64_t last_seq;      /* behind it nothing is to be looked at */
+    uint64_t last_seq;      /* after it nothing is to be looked at */
 
     /* --dump-resources: of which record, and at which submit it is carried out. */
-    bool is_command;               /* a vkCmd*: the submit is cut off behind it */
+    bool is_command;               /* a vkCmd*: the submit is cut off after it */
     bool is_found;                 /* it can be looked at */
     char why[160];                 /* it cannot, because */
     uint64_t submit_seq;           /* 0: not yet */
     uint64_t command_buffer;       /* id of the one that it was recorded into */
     uint64_t primary, execute_seq; /* that is secondary: executed by this one, there; 0: no */
-    bool is_given_up;              /* recorded anew before anybody submitted it */
-    struct vkr_device *cut_device; /* where the command buffer was recorded anew; NULL: nowhere */
+    bool is_given_up;              /* recorded again before anybody submitted it */
+    struct vkr_device *cut_device; /* where the command buffer was recorded again; NULL: nowhere */
     VkCommandPool cut_pool;
     struct vkr_scene *scene; /* what the trace says up to that submit; NULL: not asked yet */
     uint64_t files;          /* that were written */
@@ -50,7 +50,7 @@ int vkr_inspect_check(struct vkr *r);
 bool vkr_inspect_wanted(const struct vkr *r, const struct sbt_record *record);
 int vkr_inspect(struct vkr *r, const struct sbt_record *record);
 
-/* Is this the submit that is to be cut off behind a command? */
+/* Is this the submit that is to be cut off after a command? */
 bool vkr_partial_submit_wanted(const struct vkr_call *c);
 /* The last command that is carried out of a command buffer: in `within`, a secondary one that it
  * executes, that is `inner`. */
@@ -58,9 +58,9 @@ struct vkr_until {
     uint64_t seq; /* UINT64_MAX: all of it is */
     uint64_t within, inner;
 };
-/* Of this command buffer of a submit; an id. */
+/* Returns where this command buffer of a submit ends; an id. */
 struct vkr_until vkr_partial_submit_until(const struct vkr_call *c, uint64_t command_buffer);
-/* Carries it out up to that command, in a command buffer that is recorded anew; signals nothing,
+/* Carries it out up to that command, in a command buffer that is recorded again; signals nothing,
  * because the replay ends there. (partial_submit.c) */
 int vkr_partial_submit(struct vkr_call *c);
 

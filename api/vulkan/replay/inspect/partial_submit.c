@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A submit that ends behind one command: the command buffer is recorded anew from the trace up to
+ * A submit that ends after one command: the command buffer is recorded again from the trace up to
  * there, what is open then (render passes, queries) is ended, and it takes the place of the
  * recorded one. Nothing behind it is submitted and nothing is signalled: the replay ends there.
  */
@@ -21,7 +21,7 @@ enum scope {
     SCOPE_FEEDBACK
 };
 
-/* What was begun and not ended, the last one last. */
+/* Scopes that were begun and not ended, the last one last. */
 struct open {
     enum scope scope;
     uint32_t subpasses;    /* of a pass: that are still to come */
@@ -180,9 +180,9 @@ static void end_all(struct cut *cut, VkCommandBuffer commands)
     }
 }
 
-/* ---- recording anew ---------------------------------------------------------------------- */
+/* ---- recording again ---------------------------------------------------------------------- */
 
-/* Those behind the one that is cut off are left out. */
+/* Executes secondary command buffers up to the one that is cut off. */
 static void execute_cut(const struct cut *cut, struct vkr_call *c, const struct vkr_call *planned)
 {
     struct vk_args_vkCmdExecuteCommands *a = (void *)c->args;
@@ -190,7 +190,7 @@ static void execute_cut(const struct cut *cut, struct vkr_call *c, const struct 
     VkCommandBuffer *list = (VkCommandBuffer *)(uintptr_t)a->pCommandBuffers; /* in our arena */
 
     for (uint32_t i = 0; i < a->commandBufferCount; i++)
-        if (VKR_RAW(ids->pCommandBuffers[i]) == cut->r->look->command_buffer) {
+        if (VKR_RAW(ids->pCommandBuffers[i]) == cut->r->inspect->command_buffer) {
             list[i] = cut->secondary;
             a->commandBufferCount = i + 1;
         }
@@ -203,7 +203,7 @@ static int repeat(struct cut *cut, VkCommandBuffer commands, struct vkr_call *c,
     int64_t result;
 
     memcpy(c->args, &commands, sizeof(commands));
-    if (cut->secondary && c->record->seq == cut->r->look->execute_seq)
+    if (cut->secondary && c->record->seq == cut->r->inspect->execute_seq)
         execute_cut(cut, c, planned);
     result = vk_call(&cut->device->instance->dispatch, &cut->device->dispatch, c->place, c->args);
     if (c->record->type == TYPE_vkBeginCommandBuffer && result < 0)
@@ -232,7 +232,7 @@ static int repeat_record(struct cut *cut, VkCommandBuffer commands, struct vk_ar
     return error;
 }
 
-/* As recorded, up to and with the command `last`; then everything is ended. */
+/* Records the commands up to and with `last` as recorded, then ends everything. */
 static int record_until(struct cut *cut, VkCommandBuffer commands, uint64_t id, uint64_t last)
 {
     const struct vkr_scene_object *made = vkr_scene_find(cut->scene, VK_OBJECT_VkCommandBuffer, id);
@@ -269,7 +269,7 @@ static uint32_t family_of(const struct vkr_scene *scene, uint64_t command_buffer
 static int allocate(struct cut *cut, VkCommandBufferLevel level, VkCommandBuffer *out)
 {
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                        .commandPool = cut->r->look->cut_pool,
+                                        .commandPool = cut->r->inspect->cut_pool,
                                         .level = level,
                                         .commandBufferCount = 1};
     VkResult result =
@@ -280,7 +280,7 @@ static int allocate(struct cut *cut, VkCommandBufferLevel level, VkCommandBuffer
 
 static int record_anew(struct cut *cut, VkCommandBuffer *out)
 {
-    struct vkr_inspect *look = cut->r->look;
+    struct vkr_inspect *look = cut->r->inspect;
     uint64_t primary = look->primary ? look->primary : look->command_buffer;
     VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .queueFamilyIndex = family_of(cut->scene, primary)};
@@ -306,7 +306,7 @@ static int record_anew(struct cut *cut, VkCommandBuffer *out)
 
 bool vkr_partial_submit_wanted(const struct vkr_call *c)
 {
-    const struct vkr_inspect *look = c->r->look;
+    const struct vkr_inspect *look = c->r->inspect;
 
     return look && look->is_command && look->submit_seq == c->record->seq;
 }
@@ -318,7 +318,7 @@ static uint64_t cut_buffer(const struct vkr_inspect *look)
 
 struct vkr_until vkr_partial_submit_until(const struct vkr_call *c, uint64_t command_buffer)
 {
-    const struct vkr_inspect *look = c->r->look;
+    const struct vkr_inspect *look = c->r->inspect;
 
     if (!vkr_partial_submit_wanted(c) || command_buffer != cut_buffer(look))
         return (struct vkr_until){.seq = UINT64_MAX};
@@ -378,7 +378,7 @@ static void cut_args(struct vkr_call *c, VkCommandBuffer from, VkCommandBuffer t
 
 int vkr_partial_submit(struct vkr_call *c)
 {
-    struct vkr_inspect *look = c->r->look;
+    struct vkr_inspect *look = c->r->inspect;
     struct cut cut = {.r = c->r, .device = c->owner ? c->owner->device : NULL};
     const struct vkr_object *primary =
         vkr_object_find(c->r, VK_OBJECT_VkCommandBuffer, cut_buffer(look));

@@ -47,7 +47,7 @@ int vkr_present_window_extend(struct vkr_call *c, const char *const **names, uin
     uint32_t more_count = 0, used = *count;
     const char **list;
 
-    if (!c->r->look || !c->r->look->wanted->present)
+    if (!c->r->inspect || !c->r->inspect->wanted->present)
         return 0;
     while (more[more_count])
         more_count++;
@@ -361,7 +361,7 @@ int vkr_present_window_show(struct vkr_call *c, VkQueue queue, const VkPresentIn
 {
     int error = 0;
 
-    if (!c->r->look || !c->r->look->wanted->present || !c->owner || !c->owner->device)
+    if (!c->r->inspect || !c->r->inspect->wanted->present || !c->owner || !c->owner->device)
         return 0;
     if (c->owner->device->dispatch.f.vkQueueWaitIdle(queue) < 0)
         return tsm_fail(TSM_E_DEVICE, "what is to be presented does not get done");
@@ -397,7 +397,7 @@ void vkr_present_window_instance_destroyed(struct vkr *r, const struct vkr_insta
 
 void vkr_present_window_linger(const struct vkr *r)
 {
-    uint64_t ns = r->show ? r->look->wanted->present_hold_ns : 0;
+    uint64_t ns = r->show ? r->inspect->wanted->present_hold_ns : 0;
     struct timespec left = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 
     while (nanosleep(&left, &left) < 0 && errno == EINTR)

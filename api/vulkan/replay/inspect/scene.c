@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "api/vulkan/replay/inspect/scene_parts.h"
+#include "api/vulkan/tables/submit.h"
+#include "base/array.h"
 
 /* ---- objects ----------------------------------------------------------------------------- */
 
 struct vkr_scene_object *vkr_scene_find(const struct vkr_scene *scene, uint32_t type, uint64_t id)
 {
     const uint64_t *place =
-        id >> 48 ? NULL : sbt_map_find(&scene->places, (uint64_t)type << 48 | id);
+        id >> 48 ? NULL : tsm_map_find(&scene->places, (uint64_t)type << 48 | id);
 
     return place ? (struct vkr_scene_object *)(uintptr_t)*place : NULL;
 }
@@ -26,16 +28,7 @@ struct making {
 
 static bool add_to_list(struct vkr_scene *scene, struct vkr_scene_object *made)
 {
-    if (scene->count == scene->capacity) {
-        size_t more = scene->capacity ? scene->capacity * 2 : 256;
-        struct vkr_scene_object **list = realloc(scene->list, more * sizeof(*list));
-        if (!list)
-            return false;
-        scene->list = list;
-        scene->capacity = more;
-    }
-    scene->list[scene->count++] = made;
-    return true;
+    return TSM_ARRAY_PUSH(scene->list, scene->count, scene->capacity, made);
 }
 
 /* The driver may give the same object twice: the first record counts. */
@@ -44,7 +37,7 @@ static bool note_made(void *user, uint32_t type, uint64_t id, uint64_t raw)
     struct making *m = user;
     bool added = false;
     uint64_t *place = id && !(id >> 48)
-                          ? sbt_map_insert(&m->scene->places, (uint64_t)type << 48 | id, &added)
+                          ? tsm_map_insert(&m->scene->places, (uint64_t)type << 48 | id, &added)
                           : NULL;
     struct vkr_scene_object *made;
     uint32_t index = m->index++;
@@ -97,7 +90,8 @@ static void note_name(struct vkr_scene *scene, const struct vkr_call *c)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-/* What the arguments of a creating call point to lies in the scene's arena, for as long as it. */
+/* Notes the creating call. The targets of its arguments lie in the scene's arena and live as
+ * long. */
 static int note_made_by(struct vkr_scene *scene, const struct sbt_record *record)
 {
     struct making m;
@@ -187,7 +181,7 @@ void vkr_scene_destroy(struct vkr_scene *scene)
     sbt_cursor_destroy(scene->commands);
     vk_arena_finish(&scene->arena);
     vk_arena_finish(&scene->scratch);
-    sbt_map_finish(&scene->places);
+    tsm_map_finish(&scene->places);
     free(scene->list);
     free(scene);
 }
@@ -218,32 +212,23 @@ struct each {
     void *user;
 };
 
-static void each_of(const struct vkr_call *c, const struct each *e)
+static bool visit_buffer(void *user, VkCommandBuffer buffer)
 {
-    const struct vk_args_vkQueueSubmit *a = (const void *)c->args;
-    const struct vk_args_vkQueueSubmit2 *b = (const void *)c->args;
-    bool more = true;
+    const struct each *e = user;
 
-    if (c->record->type == TYPE_vkQueueSubmit) {
-        for (uint32_t i = 0; i < a->submitCount; i++)
-            for (uint32_t k = 0; k < a->pSubmits[i].commandBufferCount && more; k++)
-                more = e->visit(e->user, VKR_RAW(a->pSubmits[i].pCommandBuffers[k]));
-        return;
-    }
-    for (uint32_t i = 0; i < b->submitCount; i++)
-        for (uint32_t k = 0; k < b->pSubmits[i].commandBufferInfoCount && more; k++)
-            more = e->visit(e->user, VKR_RAW(b->pSubmits[i].pCommandBufferInfos[k].commandBuffer));
+    return e->visit(e->user, VKR_RAW(buffer));
 }
 
 int vkr_scene_each_submitted(struct vkr_scene *scene, const struct sbt_record *submit,
                              bool (*visit)(void *user, uint64_t command_buffer), void *user)
 {
     struct each e = {visit, user};
+    struct vk_submit args;
     struct vkr_call c;
     int error = vkr_call_begin(&c, scene->r, submit, &scene->scratch, true);
 
-    if (error == 1)
-        each_of(&c, &e);
+    if (error == 1 && vk_submit_of(&args, submit->type, c.args))
+        vk_submit_each_buffer(&args, visit_buffer, &e);
     vkr_call_finish(&c);
     return error < 0 ? error : 0;
 }

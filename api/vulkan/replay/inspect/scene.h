@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the trace says of objects up to a record: how they were made, what is in descriptor sets and
- * command buffers. Read from the trace by itself when something is to
- * be looked at, so that a replay that looks at nothing pays nothing. Objects go by their recorded
- * ids; those that are gone are kept, because what was made of them may live.
+ * Objects as the trace describes them up to a record: how they were created, the content of
+ * descriptor sets and command buffers. Read from the trace when something is inspected, so that
+ * other replays pay nothing. Objects go by their recorded ids; destroyed ones stay, because objects
+ * created from them may live.
  */
 #ifndef API_VULKAN_REPLAY_INSPECT_SCENE_H
 #define API_VULKAN_REPLAY_INSPECT_SCENE_H
@@ -36,7 +36,7 @@ struct vkr_set {
     size_t count, capacity;
 };
 
-/* What was recorded into a command buffer since it was begun, vkBeginCommandBuffer first. */
+/* Commands recorded into a command buffer since its begin, vkBeginCommandBuffer first. */
 struct vkr_commands {
     uint64_t *seqs;
     size_t count, capacity;
@@ -48,7 +48,7 @@ struct vkr_scene {
     struct sbt_cursor *commands;    /* for vkr_scene_command() */
     struct vk_arena arena;          /* of what made objects */
     struct vk_arena scratch;        /* of the record that is being looked at */
-    struct sbt_map places;          /* type << 48 | id -> struct vkr_scene_object */
+    struct tsm_map places;          /* type << 48 | id -> struct vkr_scene_object */
     struct vkr_scene_object **list; /* in order of making */
     size_t count, capacity;
 };
@@ -60,7 +60,7 @@ void vkr_scene_destroy(struct vkr_scene *scene);
 int vkr_scene_note(struct vkr_scene *scene, const struct sbt_record *record);
 /* NULL: there was none. */
 struct vkr_scene_object *vkr_scene_find(const struct vkr_scene *scene, uint32_t type, uint64_t id);
-/* Of a decoded handle of a call whose handles are ids. */
+/* Finds the object of a decoded handle of a call whose handles are ids. */
 #define VKR_SCENE_FIND(scene, type, handle) vkr_scene_find(scene, VK_OBJECT_##type, VKR_RAW(handle))
 /* The record with this number; valid until the next call. NULL: it cannot be read. */
 const struct sbt_record *vkr_scene_record(struct vkr_scene *scene, uint64_t seq);

@@ -1,31 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is in descriptor sets and command buffers.
+ * Content of descriptor sets and command buffers.
  */
 #include "api/vulkan/replay/inspect/scene_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static int no_memory(void)
 {
     return tsm_fail(TSM_E_MEMORY, "no memory for what the trace holds");
-}
-
-/* Room for one more of `size` bytes. */
-static bool grow(void **list, size_t count, size_t *capacity, size_t size)
-{
-    size_t more = *capacity ? *capacity * 2 : 16;
-    void *grown;
-
-    if (count < *capacity)
-        return true;
-    grown = realloc(*list, more * size);
-    if (!grown)
-        return false;
-    *list = grown;
-    *capacity = more;
-    return true;
 }
 
 /* ---- begin and end ----------------------------------------------------------------------- */
@@ -71,17 +57,12 @@ void vkr_scene_finish_content(struct vkr_scene_object *made)
 /* The first in the set's list that is not before this binding and element. */
 static size_t place_of(const struct vkr_set *set, uint32_t binding, uint32_t element)
 {
-    size_t low = 0, high = set->count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct vkr_descriptor *d = &set->list[middle];
-        if (d->binding < binding || (d->binding == binding && d->element < element))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    TSM_BISECT(at, set->count,
+               !(set->list[at].binding < binding ||
+                 (set->list[at].binding == binding && set->list[at].element < element)));
+    return at;
 }
 
 /* NULL: nobody has written it. */
@@ -103,13 +84,10 @@ static struct vkr_descriptor *descriptor_at(struct vkr_set *set, uint32_t bindin
 
     if (d)
         return d;
-    if (!grow((void **)&set->list, set->count, &set->capacity, sizeof(*set->list)))
-        return NULL;
-    d = &set->list[i];
-    memmove(d + 1, d, (set->count - i) * sizeof(*d));
-    set->count++;
-    *d = (struct vkr_descriptor){.binding = binding, .element = element};
-    return d;
+    return TSM_ARRAY_INSERT(set->list, set->count, set->capacity, i,
+                            (struct vkr_descriptor){.binding = binding, .element = element})
+               ? &set->list[i]
+               : NULL;
 }
 
 static const VkDescriptorSetLayoutCreateInfo *layout_of(const struct vkr_scene *scene,
@@ -232,11 +210,9 @@ int vkr_scene_note_command(struct vkr_scene *scene, const struct sbt_record *rec
         return 0;
     if (record->type == TYPE_vkBeginCommandBuffer)
         commands->count = 0;
-    if (!grow((void **)&commands->seqs, commands->count, &commands->capacity,
-              sizeof(*commands->seqs)))
-        return no_memory();
-    commands->seqs[commands->count++] = record->seq;
-    return 0;
+    return TSM_ARRAY_PUSH(commands->seqs, commands->count, commands->capacity, record->seq)
+               ? 0
+               : no_memory();
 }
 
 /* ---- which ------------------------------------------------------------------------------- */

@@ -159,7 +159,7 @@ xcb_connection_t *vk_xcb_connection(const struct vk_xcb *x)
 
 /* ---- windows ----------------------------------------------------------------------------- */
 
-/* What is drawn before it is on the screen is lost. */
+/* Waits until the window is on the screen: earlier drawing is lost. */
 static bool is_shown(struct vk_xcb *x)
 {
     uint64_t until = tsm_monotonic_ns() + SHOW_MAX_NS;

@@ -9,15 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int note(struct sbt_map *map, uint64_t id, uint64_t value)
-{
-    bool added;
-    uint64_t *place = sbt_map_insert(map, id, &added);
+#include "base/array.h"
 
-    if (!place)
-        return tsm_fail(TSM_E_MEMORY, "no memory for addresses of buffers");
-    *place = value;
-    return 0;
+static int note(struct tsm_map *map, uint64_t id, uint64_t value)
+{
+    return tsm_map_set(map, id, value)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for addresses of buffers");
 }
 
 /* Handles are their ids here. */
@@ -48,23 +46,16 @@ int vkr_address_plan(struct vkr *r, struct vkr_call *c)
 
 static int add_moved(struct vkr_addresses *all, struct vkr_moved moved)
 {
-    if (all->count == all->capacity) {
-        size_t more = all->capacity ? all->capacity * 2 : 64;
-        struct vkr_moved *list = realloc(all->moved, more * sizeof(*list));
-        if (!list)
-            return tsm_fail(TSM_E_MEMORY, "no memory for addresses of buffers");
-        all->moved = list;
-        all->capacity = more;
-    }
-    all->moved[all->count++] = moved;
+    if (!TSM_ARRAY_PUSH(all->moved, all->count, all->capacity, moved))
+        return tsm_fail(TSM_E_MEMORY, "no memory for addresses of buffers");
     all->moved_ever += moved.recorded != moved.actual;
     return 0;
 }
 
 int vkr_address_bound(struct vkr *r, const struct vkr_object *buffer)
 {
-    const uint64_t *recorded = sbt_map_find(&r->addresses.recorded, buffer->id);
-    const uint64_t *size = sbt_map_find(&r->addresses.sizes, buffer->id);
+    const uint64_t *recorded = tsm_map_find(&r->addresses.recorded, buffer->id);
+    const uint64_t *size = tsm_map_find(&r->addresses.sizes, buffer->id);
     const struct vk_device_dispatch *d = buffer->device ? &buffer->device->dispatch : NULL;
     VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                       .buffer = (VkBuffer)(uintptr_t)buffer->raw};
@@ -93,8 +84,8 @@ uint64_t vkr_address_translate(const struct vkr *r, uint64_t recorded)
 
 void vkr_addresses_finish(struct vkr *r)
 {
-    sbt_map_finish(&r->addresses.recorded);
-    sbt_map_finish(&r->addresses.sizes);
+    tsm_map_finish(&r->addresses.recorded);
+    tsm_map_finish(&r->addresses.sizes);
     free(r->addresses.moved);
     memset(&r->addresses, 0, sizeof(r->addresses));
 }

@@ -6,15 +6,11 @@
  */
 #include "api/vulkan/replay/replay.h"
 
-static int note(struct sbt_map *map, uint64_t id, uint64_t value)
+static int note(struct tsm_map *map, uint64_t id, uint64_t value)
 {
-    bool added;
-    uint64_t *place = sbt_map_insert(map, id, &added);
-
-    if (!place)
-        return tsm_fail(TSM_E_MEMORY, "no memory for addresses of buffers");
-    *place = value;
-    return 0;
+    return tsm_map_set(map, id, value)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for addresses of buffers");
 }
 
 int vkr_capture_replay_address_plan(struct vkr *r, struct vkr_call *c)
@@ -59,7 +55,7 @@ int vkr_capture_replay_address_buffer(struct vkr_call *c, VkBufferCreateInfo *in
 {
     const uint64_t *address =
         c->owner && c->owner->device && c->owner->device->can_choose && c->record->slot_count > 2
-            ? sbt_map_find(&c->r->opaque.buffers, c->record->slots[2])
+            ? tsm_map_find(&c->r->opaque.buffers, c->record->slots[2])
             : NULL;
     VkBufferOpaqueCaptureAddressCreateInfo *again;
 
@@ -79,7 +75,7 @@ int vkr_capture_replay_address_buffer(struct vkr_call *c, VkBufferCreateInfo *in
 bool vkr_capture_replay_address_memory(struct vkr_call *c, VkMemoryAllocateInfo *info)
 {
     const uint64_t *address = c->owner->device->can_choose
-                                  ? sbt_map_find(&c->r->opaque.memories, c->record->slots[2])
+                                  ? tsm_map_find(&c->r->opaque.memories, c->record->slots[2])
                                   : NULL;
     VkMemoryAllocateFlagsInfo *flags =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
@@ -101,6 +97,6 @@ bool vkr_capture_replay_address_memory(struct vkr_call *c, VkMemoryAllocateInfo 
 
 void vkr_capture_replay_address_finish(struct vkr *r)
 {
-    sbt_map_finish(&r->opaque.buffers);
-    sbt_map_finish(&r->opaque.memories);
+    tsm_map_finish(&r->opaque.buffers);
+    tsm_map_finish(&r->opaque.memories);
 }

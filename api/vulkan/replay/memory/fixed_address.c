@@ -12,15 +12,10 @@
 
 #define PAGE 4096u
 
-static int note(struct sbt_map *map, uint64_t id, uint64_t value)
+static int note(struct tsm_map *map, uint64_t id, uint64_t value)
 {
-    bool added;
-    uint64_t *place = sbt_map_insert(map, id, &added);
-
-    if (!place)
-        return tsm_fail(TSM_E_MEMORY, "no memory for places of memory");
-    *place = value;
-    return 0;
+    return tsm_map_set(map, id, value) ? 0
+                                       : tsm_fail(TSM_E_MEMORY, "no memory for places of memory");
 }
 
 /* ---- gathering ----------------------------------------------------------------------------------
@@ -46,19 +41,19 @@ static int note_bound2(struct vkr *r, const struct vk_args_vkBindBufferMemory2 *
 /* The buffer lies at `address`: so its memory begins before that. */
 int vkr_fixed_address_get(struct vkr *r, uint64_t buffer, uint64_t address)
 {
-    const uint64_t *memory = sbt_map_find(&r->places.memories, buffer);
-    const uint64_t *offset = sbt_map_find(&r->places.offsets, buffer);
-    const uint64_t *size = memory ? sbt_map_find(&r->places.sizes, *memory) : NULL;
+    const uint64_t *memory = tsm_map_find(&r->places.memories, buffer);
+    const uint64_t *offset = tsm_map_find(&r->places.offsets, buffer);
+    const uint64_t *size = memory ? tsm_map_find(&r->places.sizes, *memory) : NULL;
     uint64_t start, end;
     int error;
 
     if (!size || *offset > address || address >> 47 || *size >> 40 ||
-        sbt_map_find(&r->places.starts, *memory))
+        tsm_map_find(&r->places.starts, *memory))
         return 0;
     start = address - *offset;
     end = (start + *size + PAGE - 1) / PAGE * PAGE;
     error = note(&r->places.starts, *memory, start);
-    return error ? error : vkr_ranges_add(&r->places.ranges, start / PAGE * PAGE, end);
+    return error ? error : tsm_address_space_add(&r->places.ranges, start / PAGE * PAGE, end);
 }
 
 int vkr_fixed_address_plan(struct vkr *r, struct vkr_call *c)
@@ -86,40 +81,22 @@ int vkr_fixed_address_plan(struct vkr *r, struct vkr_call *c)
 
 void vkr_fixed_address_take(struct vkr *r)
 {
-    struct vkr_ranges *ranges = &r->places.ranges;
-
-    vkr_ranges_merge(ranges);
-    for (size_t i = 0; i < ranges->count; i++) {
-        struct vkr_range *range = &ranges->list[i];
-        void *wanted = (void *)(uintptr_t)range->start; /* NOLINT: an address of the recording */
-        void *got = mmap(wanted, range->end - range->start, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        if (got == wanted)
-            range->mapped = got;
-        else if (got != MAP_FAILED)
-            munmap(got, range->end - range->start);
-    }
+    tsm_address_space_keep(&r->places.ranges, PROT_READ | PROT_WRITE);
 }
 
 void vkr_fixed_address_give_back(struct vkr *r)
 {
-    struct vkr_ranges *ranges = &r->places.ranges;
-
-    for (size_t i = 0; i < ranges->count; i++) {
-        if (ranges->list[i].mapped)
-            munmap(ranges->list[i].mapped, ranges->list[i].end - ranges->list[i].start);
-        ranges->list[i].mapped = NULL;
-    }
+    tsm_address_space_release(&r->places.ranges, NULL);
 }
 
 void vkr_fixed_addresses_finish(struct vkr *r)
 {
     vkr_fixed_address_give_back(r);
-    vkr_ranges_finish(&r->places.ranges);
-    sbt_map_finish(&r->places.memories);
-    sbt_map_finish(&r->places.offsets);
-    sbt_map_finish(&r->places.sizes);
-    sbt_map_finish(&r->places.starts);
+    tsm_address_space_finish(&r->places.ranges);
+    tsm_map_finish(&r->places.memories);
+    tsm_map_finish(&r->places.offsets);
+    tsm_map_finish(&r->places.sizes);
+    tsm_map_finish(&r->places.starts);
 }
 
 bool vkr_fixed_address_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
@@ -137,15 +114,11 @@ bool vkr_fixed_address_wanted(const struct vkr *r, const struct vk_instance_disp
 void *vkr_fixed_address_of(const struct vkr *r, const struct vkr_device *device, uint64_t memory,
                            uint64_t size)
 {
-    const uint64_t *start = device->can_place ? sbt_map_find(&r->places.starts, memory) : NULL;
+    const uint64_t *start = device->can_place ? tsm_map_find(&r->places.starts, memory) : NULL;
+    const struct tsm_address_range *range =
+        start ? tsm_address_space_find(&r->places.ranges, *start, size) : NULL;
 
-    for (size_t i = 0; start && i < r->places.ranges.count; i++) {
-        const struct vkr_range *range = &r->places.ranges.list[i];
-        if (range->mapped && *start >= range->start && *start < range->end &&
-            size <= range->end - *start)
-            return (void *)(uintptr_t)*start; /* NOLINT: ours by now */
-    }
-    return NULL;
+    return range && range->is_kept ? (void *)(uintptr_t)*start : NULL; /* NOLINT: ours by now */
 }
 
 /* Its memory will be imported: the specification wants to know that beforehand (12.7). */
@@ -154,7 +127,7 @@ int vkr_create_buffer(struct vkr_call *c)
     const struct vk_args_vkCreateBuffer *a = (const void *)c->args;
     VkBufferCreateInfo *info = (VkBufferCreateInfo *)(uintptr_t)a->pCreateInfo;
     const uint64_t *memory = c->record->slot_count > 2
-                                 ? sbt_map_find(&c->r->places.memories, c->record->slots[2])
+                                 ? tsm_map_find(&c->r->places.memories, c->record->slots[2])
                                  : NULL;
     VkExternalMemoryBufferCreateInfo *external =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);

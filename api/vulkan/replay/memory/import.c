@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory that is not the driver's: the program's own, for which memory of ours stands, and that of
- * other systems, which is refused. The program's memory outlives what imports it, may be imported twice at
- * once, and what is in it is recorded only once: so all of its ranges are gathered before anything
- * runs, and each address has one place for the whole replay.
+ * other systems, which is refused. The program's memory outlives what imports it, may be imported
+ * twice at once, and what is in it is recorded only once: so all of its ranges are gathered before
+ * anything runs, and each address has one place for the whole replay.
  */
 #include "api/vulkan/replay/replay.h"
 
@@ -11,10 +11,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/array.h"
+
 #define ALIGNMENT 65536u /* no driver asks for more: minImportedHostPointerAlignment */
 #define PAGE      4096u
 
-/* What another process or API has put there is not in the trace. */
+/* Returns why an import cannot be replayed: bytes that another process or API has put there are not
+ * in the trace. */
 const char *vkr_import_foreign(const void *chain)
 {
     if (vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_ZIRCON_HANDLE_INFO_FUCHSIA) ||
@@ -38,77 +41,23 @@ int vkr_import_plan(struct vkr *r, struct vkr_call *c)
     if (!size || size % PAGE || c->host_address % PAGE || size > UINT64_MAX - c->host_address)
         return tsm_fail(TSM_E_FORMAT, "record %llu imports no whole pages of the program",
                         (unsigned long long)c->record->seq);
-    return vkr_ranges_add(&all->program, c->host_address, c->host_address + size);
+    return tsm_address_space_add(&all->program, c->host_address, c->host_address + size);
 }
 
-int vkr_ranges_add(struct vkr_ranges *ranges, uint64_t start, uint64_t end)
-{
-    if (ranges->count == ranges->capacity) {
-        size_t more = ranges->capacity ? ranges->capacity * 2 : 16;
-        struct vkr_range *list = realloc(ranges->list, more * sizeof(*list));
-        if (!list)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %zu ranges of memory", more);
-        ranges->list = list;
-        ranges->capacity = more;
-    }
-    ranges->list[ranges->count++] = (struct vkr_range){start, end, NULL};
-    return 0;
-}
-
-void vkr_ranges_finish(struct vkr_ranges *ranges)
-{
-    free(ranges->list);
-    memset(ranges, 0, sizeof(*ranges));
-}
-
-static int compare(const void *a, const void *b)
-{
-    const struct vkr_range *x = a, *y = b;
-
-    return x->start < y->start ? -1 : x->start > y->start;
-}
-
-void vkr_ranges_merge(struct vkr_ranges *ranges)
-{
-    struct vkr_range *list = ranges->list;
-    size_t kept = 0;
-
-    if (ranges->count)
-        qsort(list, ranges->count, sizeof(*list), compare);
-    for (size_t i = 0; i < ranges->count; i++) {
-        if (kept && list[i].start <= list[kept - 1].end) {
-            if (list[i].end > list[kept - 1].end)
-                list[kept - 1].end = list[i].end;
-        } else {
-            list[kept++] = list[i];
-        }
-    }
-    ranges->count = kept;
-}
-
-static struct vkr_range *find_range(struct vkr_ranges *all, uint64_t start, uint64_t size)
-{
-    for (size_t i = 0; i < all->count; i++)
-        if (start >= all->list[i].start && start < all->list[i].end &&
-            size <= all->list[i].end - start)
-            return &all->list[i];
-    return NULL;
-}
-
-/* As well aligned as the recorded addresses. */
-static uint64_t place_in(const struct vkr_range *range)
+/* Returns a place in the range, as well aligned as the recorded addresses. */
+static uint64_t place_in(const struct tsm_address_range *range)
 {
     uint64_t base = ((uint64_t)(uintptr_t)range->mapped + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 
     return base + range->start % ALIGNMENT;
 }
 
-static size_t mapped_size(const struct vkr_range *range)
+static size_t mapped_size(const struct tsm_address_range *range)
 {
     return range->end - range->start + 2 * ALIGNMENT;
 }
 
-static bool map_range(struct vkr_range *range, uint8_t fresh)
+static bool map_range(struct tsm_address_range *range, uint8_t fresh)
 {
     void *mapped;
 
@@ -130,8 +79,10 @@ int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct
 {
     VkImportMemoryHostPointerInfoEXT *import =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
-    struct vkr_range *range =
-        import ? find_range(&c->r->memories.program, c->host_address, info->allocationSize) : NULL;
+    struct tsm_address_range *range =
+        import
+            ? tsm_address_space_find(&c->r->memories.program, c->host_address, info->allocationSize)
+            : NULL;
 
     if (!import)
         return 0;
@@ -148,10 +99,10 @@ int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct
 
 void vkr_imports_finish(struct vkr *r)
 {
-    struct vkr_ranges *all = &r->memories.program;
+    struct tsm_address_space *all = &r->memories.program;
 
     for (size_t i = 0; i < all->count; i++)
         if (all->list[i].mapped)
             munmap(all->list[i].mapped, mapped_size(&all->list[i]));
-    vkr_ranges_finish(all);
+    tsm_address_space_finish(all);
 }

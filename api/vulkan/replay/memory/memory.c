@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "replay/region.h"
 
 /* ---- types ------------------------------------------------------------------------------- */
@@ -67,16 +68,10 @@ static int remap_type(const struct vkr_device *d, VkMemoryAllocateInfo *info)
 /* The first whose place is not below. */
 static size_t find_index(const struct vkr_memories *memories, uint64_t place)
 {
-    size_t low = 0, high = memories->count;
+    size_t at;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (memories->list[middle]->place < place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    TSM_BISECT(at, memories->count, memories->list[at]->place >= place);
+    return at;
 }
 
 struct vkr_memory *vkr_memory_find(const struct vkr *r, uint64_t place)
@@ -92,19 +87,9 @@ static int insert(struct vkr_memories *memories, struct vkr_memory *m)
 {
     size_t i = find_index(memories, m->place);
 
-    if (memories->count == memories->capacity) {
-        size_t more = memories->capacity ? memories->capacity * 2 : 64;
-        struct vkr_memory **list = realloc(memories->list, more * sizeof(*list));
-        if (!list)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", more);
-        memories->list = list;
-        memories->capacity = more;
-    }
-    memmove(&memories->list[i + 1], &memories->list[i],
-            (memories->count - i) * sizeof(*memories->list));
-    memories->list[i] = m;
-    memories->count++;
-    return 0;
+    return TSM_ARRAY_INSERT(memories->list, memories->count, memories->capacity, i, m)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", memories->count + 1);
 }
 
 static void map(struct vkr_memory *m)
@@ -189,7 +174,7 @@ void vkr_memories_finish(struct vkr *r)
 
 /* ---- allocating -------------------------------------------------------------------------- */
 
-/* Where its buffers have to lie, if that can be had. */
+/* Asks for the address that the memory's buffers need, if it can be had. */
 static void place(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {
     void *at = m->imported || m->is_shared
@@ -262,7 +247,7 @@ static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_m
     return 0;
 }
 
-/* What the new one covers, the old ones do not mean any more. */
+/* Drops mappings that the new one covers. */
 static void drop_covered(struct vkr_memories *all, const struct vkr_mapping *by)
 {
     size_t kept = 0;
@@ -279,16 +264,9 @@ static void drop_covered(struct vkr_memories *all, const struct vkr_mapping *by)
 static int add_mapping(struct vkr_memories *all, struct vkr_mapping mapping)
 {
     drop_covered(all, &mapping);
-    if (all->mapping_count == all->mapping_capacity) {
-        size_t more = all->mapping_capacity ? all->mapping_capacity * 2 : 64;
-        struct vkr_mapping *list = realloc(all->mappings, more * sizeof(*list));
-        if (!list)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %zu mappings", more);
-        all->mappings = list;
-        all->mapping_capacity = more;
-    }
-    all->mappings[all->mapping_count++] = mapping;
-    return 0;
+    return TSM_ARRAY_PUSH(all->mappings, all->mapping_count, all->mapping_capacity, mapping)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for %zu mappings", all->mapping_count + 1);
 }
 
 int vkr_allocate_memory(struct vkr_call *c)
@@ -362,8 +340,7 @@ int vkr_map_memory(struct vkr_call *c)
                        (struct vkr_mapping){c->record->slots[5], size, a->offset, m->place});
 }
 
-/* What was written there before may be recorded behind this: the mapping stays until another one
- * takes its address. */
+/* Keeps the mapping until another one takes its address: earlier writes may be recorded later. */
 int vkr_unmap_memory(struct vkr_call *c)
 {
     return 0;
@@ -522,18 +499,17 @@ int vkr_read(struct vkr *r, uint64_t address, void *out, uint64_t size)
 int vkr_regions(struct vkr *r, const struct tsm_region **regions, size_t *count)
 {
     struct vkr_memories *all = &r->memories;
-    struct tsm_region *list = realloc(all->regions, (all->count + 1) * sizeof(*list));
     size_t used = 0;
 
-    if (!list)
+    if (!TSM_ARRAY_RESIZE(all->regions, all->count))
         return tsm_fail(TSM_E_MEMORY, "no memory for %zu regions", all->count);
-    all->regions = list;
     for (size_t i = 0; i < all->count; i++) {
         const struct vkr_memory *m = all->list[i];
         if (m->mapped || m->alias)
-            list[used++] = (struct tsm_region){m->place, m->place, m->size, m->made_seq, false};
+            all->regions[used++] =
+                (struct tsm_region){m->place, m->place, m->size, m->made_seq, false};
     }
-    *regions = list;
+    *regions = all->regions;
     *count = used;
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What nobody has written is the same in every replay. Pages that hold it already are left alone,
- * and those that were never touched are not even looked at: a page that is read first and written
- * later costs an interrupt of all processors then.
+ * Fills memory that nobody has written, the same in every replay. Pages that hold the pattern are
+ * left alone, and pages that were never touched are not even read: a page that is read first and
+ * written later costs an interrupt of all processors.
  */
 #include "api/vulkan/replay/replay.h"
 

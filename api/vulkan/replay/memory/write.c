@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the program wrote into mapped memory: read from the trace to where it belongs and compared
- * with its keys, piece by piece, behind the records that say so. A second thread helps, as reading,
- * comparing and finding the next records take longer than the program's copying did.
+ * Carries out the program's writes to mapped memory: read from the trace to where it belongs and
+ * compared with its keys, piece by piece, after the records that say so. A second thread helps, as
+ * reading, comparing and finding the next records take longer than the program's copying did.
  *
- * Writes that wait may be carried out in any order: each lies behind the one before. One that does
+ * Writes that wait may be carried out in any order: each lies after the one before. One that does
  * not, and everything that is no write, waits until all are done.
  */
 #include "api/vulkan/replay/replay.h"
@@ -37,7 +37,7 @@ struct vkr_writes {
     struct batch batches[BATCHES];
     struct batch *filling; /* free; only for the thread that adds, or with all others idle */
     size_t ready, taken;
-    const uint8_t *end; /* behind what was added last */
+    const uint8_t *end; /* after what was added last */
     bool stop;
     int error;
     char message[400];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a command buffer will change when it is submitted: layouts of images, events, queries, and
- * where it writes times. Noted while it is recorded, in the order of its commands.
+ * Notes what a command buffer will change when it is submitted: layouts of images, events, queries,
+ * and places of timestamps. Notes are taken while it is recorded, in the order of its commands.
  */
 #include "api/vulkan/replay/inspect/inspect.h"
 #include "api/vulkan/replay/state/tracker.h"
@@ -272,7 +272,7 @@ static int execute(struct vkr_call *c)
             effect.inner = all->list[j].seq;
             error = add(c, &effect);
         }
-        if (o && c->r->look && !error)
+        if (o && c->r->inspect && !error)
             error = add(c, &(struct effect){.kind = EFFECT_EXECUTED, .within = o->id});
     }
     return error;

@@ -6,6 +6,7 @@
 
 #include "api/vulkan/replay/inspect/inspect.h"
 #include "api/vulkan/tables/texel.h"
+#include "base/array.h"
 
 /* The decoder hands the call back, so that it comes first. */
 struct noting {
@@ -20,19 +21,9 @@ struct noting {
 static void add(struct noting *n, enum vkr_image_access_kind kind, struct vkr_part part)
 {
     struct vkr_image_accesses *t = n->to;
-    size_t more = t->capacity ? t->capacity * 2 : 8;
-    struct vkr_image_access *list = t->list;
 
-    if (t->count == t->capacity) {
-        list = realloc(list, more * sizeof(*list));
-        if (!list) {
-            n->has_failed = true;
-            return;
-        }
-        t->list = list;
-        t->capacity = more;
-    }
-    t->list[t->count++] = (struct vkr_image_access){kind, part};
+    if (!TSM_ARRAY_PUSH(t->list, t->count, t->capacity, (struct vkr_image_access){kind, part}))
+        n->has_failed = true;
 }
 
 static struct vkr_part all_of(uint64_t image)
@@ -107,7 +98,7 @@ static void attach(struct noting *n, const struct area *area, struct vkr_part pa
 #define DEPTH   VK_IMAGE_ASPECT_DEPTH_BIT
 #define STENCIL VK_IMAGE_ASPECT_STENCIL_BIT
 
-/* What both versions of a render pass's description have of an attachment and of a subpass. */
+/* Common parts of both versions of a render pass's attachments and subpasses. */
 struct described {
     VkAttachmentDescriptionFlags flags;
     VkFormat format;
@@ -325,7 +316,7 @@ static void dependencies(struct noting *n, uint32_t count, const VkDependencyInf
 
 /* ---- commands ---------------------------------------------------------------------------- */
 
-/* False: it is none of these. */
+/* Notes the accesses of a command. Returns false if it is none of these. */
 static bool note_args(struct noting *n, uint32_t type, const void *args)
 {
     const struct vk_args_vkCmdBeginRenderPass *pass = args; /* version 2 begins like it */
@@ -444,7 +435,7 @@ static int note(struct noting *n)
 const struct vkr_image_accesses *vkr_image_accesses_of(const struct vkr_image_access_table *touched,
                                                        uint64_t buffer)
 {
-    const uint64_t *place = sbt_map_find(&touched->buffers, buffer);
+    const uint64_t *place = tsm_map_find(&touched->buffers, buffer);
 
     return place ? (const struct vkr_image_accesses *)(uintptr_t)*place : NULL;
 }
@@ -455,7 +446,7 @@ int vkr_image_access_note(struct vkr_image_access_table *touched, struct vkr_sce
     struct noting n = {.touched = touched, .scene = scene, .record = record};
     bool added;
     uint64_t *place =
-        record->slot_count ? sbt_map_insert(&touched->buffers, record->slots[0], &added) : NULL;
+        record->slot_count ? tsm_map_insert(&touched->buffers, record->slots[0], &added) : NULL;
     int error = 0;
 
     if (place && added)
@@ -482,5 +473,5 @@ void vkr_image_access_table_finish(struct vkr_image_access_table *touched)
             free(t->list);
         free(t);
     }
-    sbt_map_finish(&touched->buffers);
+    tsm_map_finish(&touched->buffers);
 }

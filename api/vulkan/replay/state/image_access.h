@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What command buffers do to the content of images: overwrite all of a level and layer, declare it
- * void, or anything else, which counts as looking at it. By the trace alone; objects go by their ids.
+ * Accesses of command buffers to the content of images: an access overwrites all of a level and
+ * layer, declares it void, or does something else, which counts as reading. From the trace alone;
+ * objects go by their
+ * ids.
  */
 #ifndef API_VULKAN_REPLAY_STATE_IMAGE_ACCESS_H
 #define API_VULKAN_REPLAY_STATE_IMAGE_ACCESS_H
@@ -22,7 +24,7 @@ struct vkr_image_access {
     struct vkr_part part;
 };
 
-/* Of one command buffer, in order. */
+/* Accesses of one command buffer, in order. */
 struct vkr_image_accesses {
     struct vkr_image_access *list;
     size_t count, capacity;
@@ -30,16 +32,17 @@ struct vkr_image_accesses {
 
 /* By id of the command buffer, struct vkr_image_accesses. A zeroed struct is empty. */
 struct vkr_image_access_table {
-    struct sbt_map buffers;
+    struct tsm_map buffers;
 };
 void vkr_image_access_table_finish(struct vkr_image_access_table *touched);
 /* A vkCmd*, or vkBeginCommandBuffer; the scene has what came before. */
 int vkr_image_access_note(struct vkr_image_access_table *touched, struct vkr_scene *scene,
-                   const struct sbt_record *record);
+                          const struct sbt_record *record);
 /* NULL: nothing. */
-const struct vkr_image_accesses *vkr_image_accesses_of(const struct vkr_image_access_table *touched, uint64_t buffer);
+const struct vkr_image_accesses *vkr_image_accesses_of(const struct vkr_image_access_table *touched,
+                                                       uint64_t buffer);
 
-/* What a view shows of an image; .image 0: unknown. */
+/* Returns the part of an image that a view shows; .image 0: unknown. */
 struct vkr_part vkr_view_part(const struct vkr_scene *scene, uint64_t view);
 
 #endif

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/tables/submit.h"
+#include "base/array.h"
+
 enum state { KEPT, VOID, WRITTEN }; /* of each level and layer */
 
 struct image {
@@ -33,8 +36,8 @@ struct vkr_liveness {
     struct vkr_image_access_table touched;
     struct image *images;
     size_t image_count;
-    struct sbt_map places; /* id of an image -> 1 + its place in `images` */
-    struct sbt_map mapped; /* id of memory that the host has looked into */
+    struct tsm_map places; /* id of an image -> 1 + its place in `images` */
+    struct tsm_map mapped; /* id of memory that the host has looked into */
     struct bound *bounds;
     size_t bound_count, bound_capacity;
     uint32_t stream; /* the only one that the part sends to */
@@ -50,18 +53,7 @@ static int no_memory(void)
 
 static int add_bound(struct vkr_liveness *s, struct bound bound)
 {
-    size_t more = s->bound_capacity ? s->bound_capacity * 2 : 64;
-    struct bound *list = s->bounds;
-
-    if (s->bound_count == s->bound_capacity) {
-        list = realloc(list, more * sizeof(*list));
-        if (!list)
-            return no_memory();
-        s->bounds = list;
-        s->bound_capacity = more;
-    }
-    s->bounds[s->bound_count++] = bound;
-    return 0;
+    return TSM_ARRAY_PUSH(s->bounds, s->bound_count, s->bound_capacity, bound) ? 0 : no_memory();
 }
 
 /* How large an image that is gone was, no one knows. */
@@ -134,7 +126,7 @@ static bool has_company(const struct vkr_liveness *s, const struct image *image)
 
 /* ---- images at the begin ----------------------------------------------------------------- */
 
-/* Those that no one but the part's commands can look at. */
+/* Tests for images that only the part's commands can read. */
 static bool is_plain(const struct vkr_liveness *s, uint64_t id)
 {
     const VkImageCreateFlags odd = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_ALIAS_BIT |
@@ -175,7 +167,7 @@ static int begin_image(struct vkr_liveness *s, const struct vkr_object *o)
                             .offset = is_window ? 0 : o->memory_offset,
                             .size = is_window ? m->size : o->memory_size,
                             .states = blank(o->fact)};
-    uint64_t *place_of = sbt_map_insert(&s->places, o->id, &added);
+    uint64_t *place_of = tsm_map_insert(&s->places, o->id, &added);
     if (!image->states || !place_of) {
         free(image->states);
         return no_memory();
@@ -222,7 +214,7 @@ static void change_state(void *user, uint32_t *state)
 static void change_part(struct vkr_liveness *s, enum vkr_image_access_kind kind,
                         const struct vkr_part *part)
 {
-    const uint64_t *place = sbt_map_find(&s->places, part->image);
+    const uint64_t *place = tsm_map_find(&s->places, part->image);
     struct change change = {place && *place ? &s->images[*place - 1] : NULL, kind};
 
     if (change.image && !change.image->is_needed)
@@ -311,17 +303,11 @@ static void compare(struct vkr_liveness *s, const struct sbt_record *record)
             (offset < image->offset && record->slots[3] <= image->offset - offset))
             continue;
         vkr_each_of_part(image->states, &all, see_state, &is_written);
-        image->is_needed |= !is_written || sbt_map_find(&s->mapped, memory_of(image));
+        image->is_needed |= !is_written || tsm_map_find(&s->mapped, memory_of(image));
     }
 }
 
 /* ---- the pass ---------------------------------------------------------------------------- */
-
-static bool is_submit(uint32_t type)
-{
-    return type == TYPE_vkQueueSubmit || type == TYPE_vkQueueSubmit2 ||
-           type == TYPE_vkQueueSubmit2KHR;
-}
 
 static bool is_bind(uint32_t type)
 {
@@ -345,13 +331,13 @@ static int visit_call(struct vkr_liveness *s, const struct sbt_record *record)
     return error < 0 ? error : 0;
 }
 
-/* What the memory held when it was first mapped is recorded as the host's. */
+/* Notes memory at its first mapping: its content then is recorded as the host's. */
 static int note_mapped(struct vkr_liveness *s, const struct sbt_record *record)
 {
     bool added;
 
     s->gives_up |= record->type != TYPE_vkMapMemory || record->slot_count < 2;
-    return s->gives_up || sbt_map_insert(&s->mapped, record->slots[1], &added) ? 0 : no_memory();
+    return s->gives_up || tsm_map_insert(&s->mapped, record->slots[1], &added) ? 0 : no_memory();
 }
 
 /* The order of what several queues do is not known. */
@@ -369,7 +355,7 @@ static int visit_part(struct vkr_liveness *s, const struct sbt_record *record)
         compare(s, record);
     else if (record->type == TYPE_vkQueuePresentKHR)
         return visit_call(s, record);
-    else if (is_submit(record->type))
+    else if (vk_is_submit(record->type))
         return vkr_scene_each_submitted(s->scene, record, submit_buffer, s);
     return 0;
 }
@@ -441,8 +427,8 @@ void vkr_liveness_destroy(struct vkr_liveness *s)
         free(s->images[i].states);
     free(s->images);
     free(s->bounds);
-    sbt_map_finish(&s->places);
-    sbt_map_finish(&s->mapped);
+    tsm_map_finish(&s->places);
+    tsm_map_finish(&s->mapped);
     vkr_image_access_table_finish(&s->touched);
     vkr_scene_destroy(s->scene);
     free(s);

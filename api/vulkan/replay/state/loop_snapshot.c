@@ -86,7 +86,7 @@ void vkr_loop_snapshot_finish(struct vkr *r)
         r->held = held->next;
         free(held);
     }
-    sbt_map_finish(&r->repeated);
+    tsm_map_finish(&r->repeated);
 }
 
 /* ---- going back -------------------------------------------------------------------------- */
@@ -171,44 +171,38 @@ enum command_buffer {
     RENEWED = 2,
 };
 
-static bool note_used(struct vkr *r, uint64_t id)
+/* The planned handle of an object is its id. */
+static bool note_used(void *user, VkCommandBuffer buffer)
 {
+    struct vkr *r = user;
     bool added;
-    uint64_t *known = sbt_map_insert(&r->repeated, id, &added);
+    uint64_t *known = tsm_map_insert(&r->repeated, VKR_RAW(buffer), &added);
 
     if (known && !*known)
         *known = USED;
     return known;
 }
 
-/* Command buffers of submits: the planned handle of an object is its id. */
 static bool submit_repeats(struct vkr *r, const struct sbt_record *record)
 {
+    struct vk_submit submit;
     struct vkr_call c;
-    bool ok = vkr_call_begin(&c, r, record, &r->arena, true) == 1;
-    const struct vk_args_vkQueueSubmit *a = (const void *)c.args;
-    const struct vk_args_vkQueueSubmit2 *b = (const void *)c.args;
-    bool is_first = record->type == TYPE_vkQueueSubmit;
+    bool ok = vkr_call_begin(&c, r, record, &r->arena, true) == 1 &&
+              vk_submit_of(&submit, record->type, c.args) &&
+              vk_submit_each_buffer(&submit, note_used, r);
 
-    for (uint32_t i = 0; ok && i < a->submitCount; i++) {
-        uint32_t count =
-            is_first ? a->pSubmits[i].commandBufferCount : b->pSubmits[i].commandBufferInfoCount;
-        for (uint32_t j = 0; ok && j < count; j++)
-            ok = note_used(r, is_first
-                                  ? VKR_RAW(a->pSubmits[i].pCommandBuffers[j])
-                                  : VKR_RAW(b->pSubmits[i].pCommandBufferInfos[j].commandBuffer));
-    }
     vkr_call_finish(&c);
     vk_arena_reset(&r->arena);
     return ok;
 }
 
-/* What was sent as it was at first must not be filled anew: the next time it would be other. */
+/* Content that was sent as it was at first must not be filled again: the next time it would
+ * differ. */
 static bool begin_repeats(struct vkr *r, const struct sbt_record *record)
 {
     bool added;
     uint64_t *known =
-        record->slot_count ? sbt_map_insert(&r->repeated, record->slots[0], &added) : NULL;
+        record->slot_count ? tsm_map_insert(&r->repeated, record->slots[0], &added) : NULL;
 
     if (!known || *known == USED)
         return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a checkpoint at this moment would hold: the memory that lives, and what is followed.
+ * Saves what a checkpoint at this moment would hold: the memory that lives, and what is followed.
  */
 #include "api/vulkan/replay/state/tracker.h"
 
@@ -47,7 +47,7 @@ static int save_bytes(struct vkr *r, const struct tsm_saver *saver, const struct
     return size ? saver->memory(saver->user, &saved) : 0;
 }
 
-/* What lies around images that nobody looks at. NULL `stale`: all. */
+/* Saves memory except the images that nobody reads. `stale` NULL: all of it. */
 static int save_memory(struct vkr *r, const struct tsm_saver *saver, const struct vkr_memory *m,
                        const struct vkr_liveness *stale)
 {

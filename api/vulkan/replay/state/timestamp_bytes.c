@@ -1,50 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where times of the device's are: results of timestamp queries that commands copied into memory,
- * and copies of those, until something else is written there. They are others in each run, so what
- * differs there says nothing. Also what a driver other than the recording's lays out in its own
- * way.
+ * Follows bytes that hold the device's times: results of timestamp queries that commands copied
+ * into memory, and copies of those, until they are overwritten. Times differ in each run, so a
+ * difference there says nothing. Bytes that another driver lays out in its own way are followed,
+ * too.
  */
 #include "api/vulkan/replay/state/tracker.h"
 
 #include <string.h>
 
-static bool is_stamped(const struct vkr *r, uint64_t start, uint64_t end)
-{
-    for (size_t i = 0; i < r->stamps.count; i++)
-        if (start >= r->stamps.list[i].start && end <= r->stamps.list[i].end)
-            return true;
-    return false;
-}
-
 static void stamp(struct vkr *r, uint64_t start, uint64_t size)
 {
-    if (size && !is_stamped(r, start, start + size) &&
-        !vkr_ranges_add(&r->stamps, start, start + size))
-        vkr_ranges_merge(&r->stamps);
-}
-
-/* Takes [start, end) out of what is stamped. */
-static void cut(struct vkr *r, uint64_t start, uint64_t end)
-{
-    size_t count = r->stamps.count;
-
-    for (size_t i = 0; i < count; i++) {
-        struct vkr_range *s = &r->stamps.list[i], old = *s;
-        if (old.start >= end || old.end <= start)
-            continue;
-        s->end = old.start < start ? start : old.start; /* perhaps empty */
-        if (old.end > end)
-            vkr_ranges_add(&r->stamps, end, old.end);
-    }
-    if (r->stamps.count > count)
-        vkr_ranges_merge(&r->stamps);
+    if (size)
+        tsm_address_space_add(&r->stamps, start, start + size);
 }
 
 void vkr_timestamp_bytes_clear(struct vkr *r, uint64_t start, uint64_t size)
 {
-    if (r->stamps.count)
-        cut(r, start, start + size);
+    if (size)
+        tsm_address_space_remove(&r->stamps, start, start + size);
 }
 
 /* The place of a buffer's part, and how much of it there is; 0: it lies nowhere. */
@@ -63,23 +37,24 @@ static void spread(struct vkr *r, const struct vkr_spread *s)
 {
     uint64_t size = s->size, from = place_of(r, s->from, s->from_offset, &size);
     uint64_t to = place_of(r, s->to, s->to_offset, &size);
-    size_t count = r->stamps.count;
+    struct tsm_address_space found = {0};
 
-    for (size_t i = 0; from && to && i < count; i++) {
+    for (size_t i = 0; from && to && i < r->stamps.count; i++) {
         uint64_t start = r->stamps.list[i].start < from ? from : r->stamps.list[i].start;
         uint64_t end = r->stamps.list[i].end > from + size ? from + size : r->stamps.list[i].end;
-        if (start < end && !is_stamped(r, to + (start - from), to + (end - from)))
-            vkr_ranges_add(&r->stamps, to + (start - from), to + (end - from));
+        if (start < end)
+            tsm_address_space_add(&found, to + (start - from), to + (end - from));
     }
-    if (r->stamps.count > count)
-        vkr_ranges_merge(&r->stamps);
+    for (size_t i = 0; i < found.count; i++)
+        tsm_address_space_add(&r->stamps, found.list[i].start, found.list[i].end);
+    tsm_address_space_finish(&found);
 }
 
 static void times(struct vkr *r, const struct vkr_spread *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         uint64_t size = s->size, place = place_of(r, s->to, s->to_offset + i * s->stride, &size);
-        if (!place) /* behind the buffer's end */
+        if (!place) /* after the buffer's end */
             return;
         stamp(r, place, size);
     }
@@ -136,7 +111,7 @@ bool vkr_ignore_timestamps(const struct vkr *r, uint64_t address, uint8_t *bytes
     bool any = is_foreign(r, address);
 
     for (size_t i = 0; i < r->stamps.count; i++) {
-        const struct vkr_range *s = &r->stamps.list[i];
+        const struct tsm_address_range *s = &r->stamps.list[i];
         uint64_t start = s->start < address ? address : s->start;
         uint64_t end = s->end > address + size ? address + size : s->end;
         if (start >= end)

@@ -225,7 +225,7 @@ static int create_view(struct vkr_call *c)
 
     if (!fact)
         return o && image ? no_memory() : 0;
-    /* Of a depth/stencil image a view of one aspect attaches both. */
+    /* A view of one aspect of a depth/stencil image attaches both. */
     *fact = (struct vkr_part){image->id,
                               VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT,
                               range->baseMipLevel,
@@ -260,9 +260,10 @@ int vkr_end_label(struct vkr_call *c)
 
 /* ---- submits ----------------------------------------------------------------------------- */
 
-/* False: the submit is cut off in this one. */
-static bool carry_out(struct vkr_call *c, VkCommandBuffer commands)
+/* Returns false if the submit is cut off in this one. */
+static bool carry_out(void *user, VkCommandBuffer commands)
 {
+    struct vkr_call *c = user;
     const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
     struct vkr_until until = vkr_partial_submit_until(c, o ? o->id : 0);
 
@@ -270,26 +271,10 @@ static bool carry_out(struct vkr_call *c, VkCommandBuffer commands)
     return until.seq == UINT64_MAX;
 }
 
-void vkr_state_tracker_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,
-                              VkFence fence)
+void vkr_state_tracker_submit(struct vkr_call *c, const struct vk_submit *submit)
 {
-    bool more = true;
-
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < submits[i].commandBufferCount && more; j++)
-            more = carry_out(c, submits[i].pCommandBuffers[j]);
-    vkr_state_tracker_fence(c->r, fence, true);
-}
-
-void vkr_state_tracker_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
-                               VkFence fence)
-{
-    bool more = true;
-
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < submits[i].commandBufferInfoCount && more; j++)
-            more = carry_out(c, submits[i].pCommandBufferInfos[j].commandBuffer);
-    vkr_state_tracker_fence(c->r, fence, true);
+    vk_submit_each_buffer(submit, carry_out, c);
+    vkr_state_tracker_fence(c->r, submit->fence, true);
 }
 
 /* ---- dispatch ---------------------------------------------------------------------------- */

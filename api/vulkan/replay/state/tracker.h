@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What commands leave behind beside memory: which fences and binary semaphores are signalled,
- * events set, queries available, and in which layout each part of an image is. No driver can be
- * asked for most of it, so it is followed from the records: what a command buffer would change is
- * noted while it is recorded (delta.c) and comes true when it is submitted.
+ * State that commands leave apart from memory: which fences and binary semaphores are signalled,
+ * events set, queries available, and the layout of each part of an image. No driver can be asked
+ * for most of it, so it is followed from the records: what a command buffer would change is noted
+ * while it is recorded (delta.c) and comes true when it is submitted.
  *
  * A replay that starts from a checkpoint does not send what comes before it, but follows it, and
  * then makes it so (restore.c). Where part of a trace becomes a trace of its own it
@@ -15,6 +15,7 @@
 #define API_VULKAN_REPLAY_STATE_TRACKER_H
 
 #include "api/vulkan/replay/replay.h"
+#include "api/vulkan/tables/submit.h"
 
 /* ---- what is known of an object: its `fact`, one block of memory ---- */
 
@@ -59,10 +60,7 @@ struct vkr_part {
 /* The driver has carried out the call: note what it has made or changed. */
 int vkr_state_tracker_note(struct vkr_call *c);
 /* A submit: what its command buffers do comes true. Whether or not it is sent. */
-void vkr_state_tracker_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,
-                              VkFence fence);
-void vkr_state_tracker_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
-                               VkFence fence);
+void vkr_state_tracker_submit(struct vkr_call *c, const struct vk_submit *submit);
 void vkr_state_tracker_fence(struct vkr *r, VkFence fence, bool is_signalled);
 /* The event is set or reset; or (vkr_state_tracker_wait) what was sent waits for it. Of struct
  * vkr_object.
@@ -74,8 +72,8 @@ void vkr_state_tracker_layout(struct vkr *r, const struct vkr_part *part, VkImag
 /* Each layout of a part of an image, by plane, level, layer. */
 void vkr_each_of_part(struct vkr_fact_image *fact, const struct vkr_part *part,
                       void (*visit)(void *user, uint32_t *value), void *user);
-/* Of a queue. Drivers do not check that a label which ends has begun: part of a trace may not have
- * its begin. */
+/* Begins a label of a queue. Drivers do not check that a label which ends has begun: part of a
+ * trace may not have its begin. */
 int vkr_begin_label(struct vkr_call *c);
 int vkr_end_label(struct vkr_call *c);
 /* Layouts of aspects that are planes of struct vkr_fact_image. */
@@ -87,12 +85,12 @@ VkImageAspectFlags vkr_plane_aspects(VkImageAspectFlags aspects, uint32_t plane)
 /* A vkCmd*, or a command buffer that begins or is reset. */
 int vkr_state_delta_note(struct vkr_call *c);
 struct vkr_until;
-/* It was submitted; what comes behind that command is not carried out. */
+/* It was submitted; what comes after that command is not carried out. */
 void vkr_state_delta_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_until *until);
 
 /* ---- times in memory (timestamp_bytes.c) ---- */
 
-/* What a command does to a part of a buffer. Ids of buffers. */
+/* Effect of a command on a part of a buffer. Ids of buffers. */
 struct vkr_spread {
     enum vkr_spread_kind {
         VKR_SPREAD_TIMES, /* `count` times are written there, `size` bytes each, `stride` apart */
@@ -103,7 +101,7 @@ struct vkr_spread {
     uint64_t from, from_offset, to, to_offset, size, stride;
 };
 struct vk_args_vkCmdCopyQueryPoolResults;
-/* False: nothing that is known. */
+/* Finds the timestamps that a copy writes. Returns false if it writes none that is known. */
 bool vkr_timestamp_bytes_results(struct vkr *r, const struct vk_args_vkCmdCopyQueryPoolResults *a,
                                  struct vkr_spread *out);
 void vkr_timestamp_bytes_apply(struct vkr *r, const struct vkr_spread *s);
@@ -119,7 +117,7 @@ bool vkr_ignore_timestamps(const struct vkr *r, uint64_t address, uint8_t *bytes
 
 /* At a checkpoint's records, and when the engine goes back to one. */
 int vkr_checkpoint(struct vkr *r, const struct sbt_record *record);
-/* What is followed becomes so, but for memory. */
+/* Restores the followed state, except memory. */
 int vkr_restore(struct vkr *r);
 
 /* Parts of an image that are in one layout, but for those that never were in any. */
@@ -130,7 +128,7 @@ void vkr_each_layout(const struct vkr_fact_image *fact,
 /* ---- what need not be written down (liveness.c) ---- */
 
 /* Images whose content at the record `first` nothing of [first, end) looks at; `end` 0: of all
- * behind. */
+ * after. */
 struct vkr_liveness;
 int vkr_liveness_find(struct vkr_liveness **out, struct vkr *r, uint64_t first, uint64_t end);
 void vkr_liveness_destroy(struct vkr_liveness *stale);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known to be complete: where each queue is, which command a fence or a timeline semaphore
- * stands for, and what a wait says. When nothing is under way, what the device has written into
- * mapped memory is the result of what was sent; before that it may be half a result.
+ * Tracks completed work: where each queue is, which command a fence or a timeline semaphore stands
+ * for, and what a wait says. When nothing is under way, the device's bytes in mapped memory are the
+ * result of what was sent; before that they may be half a result.
  */
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
@@ -10,6 +10,8 @@
 #include "api/vulkan/source/memory/memory.h"
 #include "api/vulkan/source/gpu_time/time.h"
 #include "api/vulkan/source/lock.h"
+#include "api/vulkan/tables/submit.h"
+#include "api/vulkan/vulkan_ids.h"
 #include "capture/call/sync_fd.h"
 
 #define QUEUE_COUNT_MAX 256u
@@ -17,7 +19,7 @@
 #define VALUE_COUNT_MAX 64u
 
 /* How far a queue is: a point, which is a command's position and the batch in it. A semaphore that
- * an early batch of a submit signals says nothing of the batches behind. */
+ * an early batch of a submit signals says nothing of later batches. */
 #define BATCH_BITS 12u
 #define ALL_OF_IT  ((1u << BATCH_BITS) - 1)
 
@@ -29,8 +31,8 @@ static struct queue {
     uint64_t completed; /* point */
     uint64_t learnt;    /* ... of which the program has learnt by a sync file */
     uint64_t when;      /* work was sent there last: counts */
-    /* What is complete on other queues when this one has come to `at`; of more than so many, the
-     * last. */
+    /* Points of other queues that are complete when this one has reached `at`; of more than these,
+     * the last. */
     struct after {
         uint64_t at, point;
         struct tsm_stream *stream;
@@ -39,7 +41,7 @@ static struct queue {
 } queues[QUEUE_COUNT_MAX];
 static uint32_t queue_count;
 static uint64_t now;
-static uint64_t seen; /* submits to all devices; behind vk_memory_sends() while one is being sent */
+static uint64_t seen; /* submits to all devices; after vk_memory_sends() while one is being sent */
 static struct tsm_lock lock;
 
 /* A batch that makes a timeline semaphore reach a value, or waits for that. */
@@ -61,7 +63,7 @@ struct values {
  * because others have been seen since. */
 static struct values awaited, signalled;
 
-/* What is known of a semaphore: `incarnation` of its handle, which has no other use there. */
+/* Kinds of semaphores: `incarnation` of the handle, which has no other use there. */
 enum { UNKNOWN, BINARY, TIMELINE };
 
 void vk_completion_forget(void)
@@ -113,7 +115,7 @@ static void take_value(struct values *v, struct value *at)
     v->live--;
 }
 
-/* The first at or behind `from` that is of this semaphore; NULL: none. */
+/* The first at or after `from` that is of this semaphore; NULL: none. */
 static struct value *next_value(struct values *v, const struct tsm_handle *handle,
                                 struct value *from)
 {
@@ -341,97 +343,62 @@ static void waits_for(const struct batch *b, VkQueue to, VkSemaphore semaphore, 
     vk_lock_give(&lock);
 }
 
-static uint64_t value_at(const uint64_t *values, uint32_t count, uint32_t i)
+static void sent_batches(const struct tsm_call *call, const struct vk_submit *submit)
 {
-    return values && i < count ? values[i] : 0;
-}
-
-static const VkTimelineSemaphoreSubmitInfo *timeline(const void *chain)
-{
-    const VkBaseInStructure *s = chain;
-
-    while (s && s->sType != VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO)
-        s = s->pNext;
-    return (const void *)s;
-}
-
-static void sent_batch(const struct batch *b, VkQueue to, const VkSubmitInfo *s)
-{
-    const VkTimelineSemaphoreSubmitInfo none = {0}, *t = timeline(s->pNext);
-
-    t = t ? t : &none;
-    for (uint32_t i = 0; i < s->waitSemaphoreCount; i++)
-        waits_for(b, to, s->pWaitSemaphores[i],
-                  value_at(t->pWaitSemaphoreValues, t->waitSemaphoreValueCount, i));
-    for (uint32_t i = 0; i < s->signalSemaphoreCount; i++)
-        signals(b, to, s->pSignalSemaphores[i],
-                value_at(t->pSignalSemaphoreValues, t->signalSemaphoreValueCount, i),
-                VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-}
-
-static void sent_batch2(const struct batch *b, VkQueue to, const VkSubmitInfo2 *s)
-{
-    for (uint32_t i = 0; i < s->waitSemaphoreInfoCount; i++)
-        waits_for(b, to, s->pWaitSemaphoreInfos[i].semaphore, s->pWaitSemaphoreInfos[i].value);
-    for (uint32_t i = 0; i < s->signalSemaphoreInfoCount; i++)
-        signals(b, to, s->pSignalSemaphoreInfos[i].semaphore, s->pSignalSemaphoreInfos[i].value,
-                s->pSignalSemaphoreInfos[i].stageMask);
+    for (uint32_t i = 0; i < submit->count; i++) {
+        const struct batch b = {call, i, submit->count};
+        const struct vk_batch batch = vk_submit_batch(submit, i);
+        for (uint32_t k = 0; k < batch.wait_count; k++) {
+            const struct vk_batch_semaphore s = vk_batch_wait(&batch, k);
+            waits_for(&b, submit->queue, s.semaphore, s.value);
+        }
+        for (uint32_t k = 0; k < batch.signal_count; k++) {
+            const struct vk_batch_semaphore s = vk_batch_signal(&batch, k);
+            signals(&b, submit->queue, s.semaphore, s.value, s.stages);
+        }
+    }
 }
 
 /* Sent: with TS_CHECKSUM=submit the device is not given the next work before this was looked at, if
  * it can end. */
 static void check_each(const struct tsm_call *call, VkQueue queue);
 
-void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
+static void submitted(struct tsm_call *call, uint32_t type, const void *args, int64_t result)
 {
-    const struct vk_args_vkQueueSubmit *a = args;
+    struct vk_submit submit;
 
+    if (!vk_submit_of(&submit, type, args))
+        return;
     if (result < 0) {
-        not_sent(a->queue);
+        not_sent(submit.queue);
         return;
     }
     vk_time_sent(call);
-    sent(call, a->queue, a->fence, true);
-    for (uint32_t i = 0; i < a->submitCount; i++)
-        sent_batch(&(struct batch){call, i, a->submitCount}, a->queue, &a->pSubmits[i]);
-    check_each(call, a->queue);
+    sent(call, submit.queue, submit.fence, true);
+    sent_batches(call, &submit);
+    check_each(call, submit.queue);
     vk_time_collect_some();
     tsm_checkpoint_point(false);
+}
+
+void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
+{
+    submitted(call, TYPE_vkQueueSubmit, args, result);
 }
 
 void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
 {
-    const struct vk_args_vkQueueSubmit2 *a = args;
-
-    if (result < 0) {
-        not_sent(a->queue);
-        return;
-    }
-    vk_time_sent(call);
-    sent(call, a->queue, a->fence, true);
-    for (uint32_t i = 0; i < a->submitCount; i++)
-        sent_batch2(&(struct batch){call, i, a->submitCount}, a->queue, &a->pSubmits[i]);
-    check_each(call, a->queue);
-    vk_time_collect_some();
-    tsm_checkpoint_point(false);
+    submitted(call, TYPE_vkQueueSubmit2, args, result);
 }
 
 void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
 {
-    const struct vk_args_vkQueueBindSparse *a = args;
+    struct vk_submit submit;
 
-    if (result < 0)
+    if (result < 0 || !vk_submit_of(&submit, TYPE_vkQueueBindSparse, args))
         return;
-    sent(call, a->queue, a->fence, false);
-    for (uint32_t i = 0; i < a->bindInfoCount; i++) {
-        const VkBindSparseInfo *b = &a->pBindInfo[i];
-        VkSubmitInfo info = {.pNext = b->pNext,
-                             .waitSemaphoreCount = b->waitSemaphoreCount,
-                             .pWaitSemaphores = b->pWaitSemaphores,
-                             .signalSemaphoreCount = b->signalSemaphoreCount,
-                             .pSignalSemaphores = b->pSignalSemaphores};
-        sent_batch(&(struct batch){call, i, a->bindInfoCount}, a->queue, &info);
-    }
+    sent(call, submit.queue, submit.fence, false);
+    sent_batches(call, &submit);
 }
 
 /* ---- what is complete ----------------------------------------------------------------------- */

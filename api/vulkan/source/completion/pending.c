@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fences of ours behind work that was sent: they are signalled when all before them is done. A
+ * Fences of ours after work that was sent: they are signalled when all before them is done. A
  * queue is never waited for as a whole: it may wait for what the program does only later
  * (vkSetEvent, a semaphore's signal by the host or another queue), and then that would never come
  * back.
@@ -15,11 +15,11 @@
 #define LOOK_NS      ((uint64_t)5 * 1000000000) /* work that takes longer is not looked at */
 #define LOOK_NS_NEXT ((uint64_t)100 * 1000000)  /* ... on a device that had such work */
 
-/* Those that did not come in time. */
+/* Submits that were not complete in time. */
 static struct pending {
     const struct vk_device_state *device;
     VkFence fence;
-    struct tsm_stream *stream; /* the command that it is behind; NULL: nobody asks for */
+    struct tsm_stream *stream; /* the command that it is after; NULL: nobody asks for */
     uint64_t position;
 } pending[PENDING_MAX];
 static uint32_t pending_count;

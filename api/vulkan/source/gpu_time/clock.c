@@ -96,6 +96,7 @@ static void compare(struct vk_device_state *device)
         return;
     device->clock.ticks = both[0];
     device->clock.host_ns = both[1];
+    device->clock.error_ns = deviation + (uint64_t)device->clock.period_ns + 1;
 }
 
 /* From the second to the first, where clocks go around at `mask`: the shorter way. */
@@ -124,6 +125,7 @@ struct vk_clock_span vk_clock_span(struct vk_device_state *device, uint64_t from
         clock->host_ns +
         (uint64_t)(int64_t)(ticks_between(clock->ticks, from, mask) * clock->period_ns) -
         session->start.monotonic_ns;
+    span.error_ns = clock->error_ns;
     span.is_calibrated = true;
     return span;
 }

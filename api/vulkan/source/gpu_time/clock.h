@@ -9,6 +9,7 @@
 
 struct vk_clock_span {
     uint64_t start_ns, duration_ns;
+    uint64_t error_ns;  /* of the start, when it is calibrated: the driver's deviation and one tick */
     bool is_calibrated; /* start_ns is after the session's start, else on the device's clock */
 };
 

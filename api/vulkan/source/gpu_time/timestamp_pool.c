@@ -41,7 +41,7 @@ static struct slot_group *groups[GROUP_MAX];
 static uint32_t group_count;
 static struct vk_timestamp_slot *oldest, **newest = &oldest;
 
-/* What this thread has sent last, until its place in the order is known. */
+/* Slot of this thread's last submit, until its place in the order is known. */
 static __thread struct vk_timestamp_slot *pending __attribute__((tls_model("initial-exec")));
 
 void vk_timestamp_pool_forget(void)
@@ -84,7 +84,7 @@ static bool record_slot(const struct slot_group *g, const struct vk_timestamp_sl
     return f->vkEndCommandBuffer(s->first) >= 0 && f->vkEndCommandBuffer(s->last) >= 0;
 }
 
-/* What a layer allocates itself the loader must be told of. */
+/* Creates the buffers. The loader must be told of handles that a layer allocates itself. */
 static bool make_buffers(struct slot_group *g, VkCommandBuffer list[2 * PER_GROUP])
 {
     const struct vk_device_state *d = g->device;
@@ -249,7 +249,7 @@ static void queue_slot(struct vk_timestamp_slot *s, enum vk_timestamp_slot_state
     newest = &s->next;
 }
 
-/* What this thread sent is under way, in this state; or it was not sent at all. */
+/* Marks this thread's slots as under way in this state, or as not sent. */
 void vk_timestamp_pool_queue(enum vk_timestamp_slot_state state, const struct tsm_call *call)
 {
     struct vk_timestamp_slot *s, *next;
@@ -306,10 +306,11 @@ static void record_result(const struct result *r)
     tsm_call_slot(&call, r->span.start_ns);
     tsm_call_slot(&call, r->span.duration_ns);
     tsm_call_slot(&call, r->span.is_calibrated ? SBT_GPU_TIME_CALIBRATED : 0);
+    tsm_call_slot(&call, r->span.error_ns);
     tsm_call_commit(&call);
 }
 
-/* The lock is held. Takes the first result out of the list, among the `*look` slots behind `*at`.
+/* The lock is held. Takes the first result out of the list, among the `*look` slots after `*at`.
  * False: no more. */
 static bool take_result(struct vk_timestamp_slot ***at, uint32_t *look, struct result *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What times a batch: two queries, and two command buffers that write them and copy the results to
- * where the host reads them. Used by time.c alone.
+ * Queries that time a batch: two queries, and two command buffers that write them and copy the
+ * results to where the host reads them. Used by time.c alone.
  */
 #ifndef API_VULKAN_SOURCE_GPU_TIME_TIMESTAMP_POOL_H
 #define API_VULKAN_SOURCE_GPU_TIME_TIMESTAMP_POOL_H
@@ -18,7 +18,7 @@ enum vk_timestamp_slot_state {
 
 struct slot_group;
 
-/* As vkCmdCopyQueryPoolResults writes it. */
+/* Result as vkCmdCopyQueryPoolResults writes it. */
 struct vk_timestamp_slot_result {
     uint64_t ticks, available;
 };
@@ -41,7 +41,7 @@ const struct vk_timestamp_slot *vk_timestamp_pool_take(struct vk_device_state *d
                                                        uint32_t family, uint64_t mask,
                                                        uint32_t part);
 
-/* What becomes of the slots that this thread has taken: FREE, nothing was sent; KNOWN, by `call`;
+/* Ends the slots that this thread has taken: FREE, nothing was sent; KNOWN, by `call`;
  * ABANDONED. */
 void vk_timestamp_pool_queue(enum vk_timestamp_slot_state state, const struct tsm_call *call);
 

@@ -117,7 +117,7 @@ static const VkMemoryAllocateFlagsInfo *address_flags(const VkMemoryAllocateInfo
     const VkMemoryAllocateFlagsInfo *flags =
         in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
 
-    /* What is imported lies where it lies. */
+    /* Imported memory has its address already. */
     if (in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT) ||
         in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR))
         return NULL;

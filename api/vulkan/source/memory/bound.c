@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the device writes where: which memory buffers and images are bound to, and where times come
- * to lie.
+ * Finds the device's writes: which memory buffers and images are bound to, and where timestamps are
+ * written.
  */
 #include "api/vulkan/source/memory/known.h"
 #include "api/vulkan/source/memory/memory.h"

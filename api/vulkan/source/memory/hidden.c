@@ -144,7 +144,7 @@ static bool find_family(VkQueue queue, uint32_t *out)
     return *out < families && (list[*out].queueFlags & can);
 }
 
-/* What does not come in time stays: the device uses it. */
+/* Runs the copy. A copy that is not done in time stays: the device uses it. */
 static bool run(const struct vk_stage *s, VkQueue queue)
 {
     return vk_stage_end(s) && vk_stage_send(s, queue, 0, NULL) && vk_stage_wait(s, WAIT_NS);

@@ -163,7 +163,7 @@ static void look_into(struct memory *m, VkDevice device, const VkMemoryAllocateI
     }
     if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
         return;
-    /* What nobody has written is to be the same in replay. */
+    /* Memory that nobody has written must be the same in replay. */
     vk_zero(real, m->size);
     m->looked_into = shadow_of(m, real) != NULL;
 }
@@ -326,7 +326,8 @@ static enum tsm_vk_memory_mode mode(void)
     return tsm_session_settings()->vk_memory;
 }
 
-/* Where nothing is recorded the program may have the driver's mapping: nobody looks at it. */
+/* Tests whether the memory needs a shadow. Where nothing is recorded the program may have the
+ * driver's mapping: nobody reads it. */
 static bool wants_shadow(const struct memory *m)
 {
     return m && !m->imported &&
@@ -496,7 +497,7 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
 }
 
 #ifdef VK_KHR_map_memory2
-/* Where the program says where it wants the memory, it gets it there: the driver's mapping. */
+/* Maps memory at an address that the program chooses: it gets the driver's mapping there. */
 static VKAPI_ATTR VkResult VKAPI_CALL map2(VkDevice device, const VkMemoryMapInfoKHR *info,
                                            void **data)
 {
@@ -522,7 +523,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL unmap2(VkDevice device, const VkMemoryUnma
 
 /* ---- to the device and back ----------------------------------------------------------------- */
 
-/* What is behind this may make the device read memory, or write it. */
+/* Pushes the program's writes: later calls may make the device read memory, or write it. */
 void vk_memory_push(void)
 {
     vk_lock_take(&vk_memory_lock);

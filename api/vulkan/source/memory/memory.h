@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the device has written into mapped memory, for the trace. See also vk_memory_patch().
+ * Records the device's writes to mapped memory. See also vk_memory_patch().
  */
 #ifndef API_VULKAN_SOURCE_MEMORY_MEMORY_H
 #define API_VULKAN_SOURCE_MEMORY_MEMORY_H
@@ -22,7 +22,7 @@ void vk_memory_times(const struct vk_device_state *device, VkDeviceMemory memory
 
 /* Will the device write times anywhere? */
 bool vk_memory_has_times(void);
-/* What is at `from` will be copied, perhaps times. */
+/* Source of a copy that may hold timestamps. */
 struct vk_place {
     VkDeviceMemory memory;
     uint64_t offset;
@@ -36,7 +36,7 @@ void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory
 /* It has a descriptor: others may share it. */
 void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory memory);
 
-/* What is behind this may make the device read memory, or write it. */
+/* Pushes the program's writes: later calls may make the device read memory, or write it. */
 void vk_memory_push(void);
 /* Work is about to be sent to the device. */
 void vk_memory_push_work(struct vk_device_state *device);

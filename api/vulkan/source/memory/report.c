@@ -41,7 +41,7 @@ void vk_times_copy(const struct vk_times *from, uint64_t from_offset, struct vk_
     }
 }
 
-/* Where a part with times begins or ends next behind `at`, up to `end`. */
+/* Returns where a part with timestamps next begins or ends after `at`, up to `end`. */
 static uint64_t next_edge(const struct vk_times *t, uint64_t at, uint64_t end)
 {
     for (uint32_t i = 0; i < t->count; i++) {

@@ -11,7 +11,7 @@
 
 #define VK_TIMES_MAX 8u
 
-/* Where the device writes times. */
+/* Parts of memory that hold timestamps. */
 struct vk_times {
     struct vk_times_part {
         uint64_t from, to;
@@ -19,10 +19,10 @@ struct vk_times {
     uint32_t count;
 };
 
-/* Of more than VK_TIMES_MAX parts, the last one becomes wider. */
+/* Adds a part. With more than VK_TIMES_MAX parts the last one becomes wider. */
 void vk_times_add(struct vk_times *times, uint64_t from, uint64_t size);
 
-/* What is copied from one to the other. */
+/* Copies the parts as the bytes are copied. */
 void vk_times_copy(const struct vk_times *from, uint64_t from_offset, struct vk_times *to,
                    uint64_t to_offset, uint64_t size);
 

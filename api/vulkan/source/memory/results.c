@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the device has left in memory, for the trace: CHECKSUM records of what it has changed in
- * memory that the program has mapped, and, where looking costs little, of what it leaves in memory
- * that nobody reads.
+ * Records the device's results in memory: CHECKSUM records of its changes in memory that the
+ * program has mapped, and, where reading costs little, of memory that nobody reads.
  */
 #include "api/vulkan/source/memory/known.h"
 
@@ -240,9 +239,8 @@ void vk_memory_copied(const struct vk_device_state *device, struct vk_place from
 
 /* ---- imported memory ------------------------------------------------------------------------ */
 
-/* What the device writes into imported memory cannot be told from what the program writes, but
- * where nobody but the device has a reason to write. Only whole pages can be imported: in the first
- * and the last one there may be other things of the program. */
+/* Margin in which the device's writes to imported memory cannot be told from the program's. Only
+ * whole pages can be imported: the first and the last one may hold other things of the program. */
 #define SHARED_EDGE 4096u
 
 void vk_memory_device_writes(const struct vk_device_state *device, VkDeviceMemory memory)

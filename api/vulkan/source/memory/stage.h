@@ -34,7 +34,7 @@ bool vk_stage_end(const struct vk_stage *s);
 /* The commands wait for the semaphores, at most VK_STAGE_WAITS_MAX, and signal them again. */
 bool vk_stage_send(const struct vk_stage *s, VkQueue queue, uint32_t count,
                    const VkSemaphore *semaphores);
-/* False: they are not done in time. */
+/* Waits for the copies. Returns false if they are not done in time. */
 bool vk_stage_wait(const struct vk_stage *s, uint64_t ns);
 
 #endif

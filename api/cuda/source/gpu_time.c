@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CUDA has no clock that both sides can read. An anchor, an event of ours in a stream of ours,
+ * gives one: the host notes the time before it records the anchor and after it has found it
+ * complete, and the device's time of the anchor lies between. Starts are distances from the anchor.
+ * The driver gives these as a float of milliseconds, so that anchors are renewed.
+ */
+#include "api/cuda/source/gpu_time.h"
+
+#include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
+#include "api/cuda/source/encode.h"
+#include "api/cuda/source/source.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "capture/lock.h"
+#include "capture/session.h"
+
+#include <string.h>
+
+#define TIMED_MAX       16384u /* pairs of one context */
+#define PAIRS_AT_ONCE   64u
+#define SOME            2u          /* pairs that one call asks for */
+#define PAUSE           32u         /* calls that ask for none after one found nothing */
+#define ANCHOR_TRIES    5u          /* the one with the smallest error counts */
+#define ANCHOR_WAIT_NS  5000000u    /* for one anchor, so as not to wait for the program's work */
+#define ANCHOR_RENEW_NS 1000000000u /* at this distance a float of milliseconds is 60 ns wide */
+#define ANCHOR_AGAIN_NS 20000000u   /* after a failure */
+#define RESOLUTION_NS   500u        /* of events, as the driver's documentation has it */
+#define RESULTS_MAX     32u
+
+struct cuda_timed {
+    struct pool *pool;
+    struct cuda_timed *next; /* in flight: the next younger one; free: any */
+    CUevent first, last;
+    CUstream raw;
+    uint64_t position;
+    uint32_t stream;
+    enum cuda_host_wait wait;
+    uint64_t returned_ns; /* CUDA_HOST_WAITS: when the function returned, in place of `last` */
+};
+
+struct anchor {
+    CUevent event;
+    uint64_t host_ns, error_ns; /* the device reached it at host_ns, give or take error_ns */
+};
+
+/* Belongs to one context. Never freed; its events go with the context, which cuda_context_enter()
+ * refuses then. */
+struct pool {
+    struct pool *next;
+    const struct cuda_context *context;
+    uint64_t session;
+    struct tsm_lock lock; /* of what follows */
+    struct cuda_timed *free, *oldest, **newest;
+    uint32_t count, pause;
+    CUstream stream; /* of anchors; NULL: not created yet */
+    struct anchor anchor, spare;
+    uint64_t anchor_tried_ns;
+    bool has_anchor;
+};
+
+bool cuda_gpu_time_wanted;
+
+static _Atomic(struct pool *) pools;
+static struct tsm_arena arena;
+
+/* ---- pools --------------------------------------------------------------------------------- */
+
+/* Tells sessions apart, and so a process from its parent, whose contexts and locks are not ours. */
+static uint64_t session_number(void)
+{
+    const struct tsm_session *session = tsm_session_current();
+
+    return session ? session->start.monotonic_ns : 0;
+}
+
+static bool is_current(const struct pool *pool)
+{
+    return pool->session == session_number();
+}
+
+static struct pool *find_pool(const struct cuda_context *context)
+{
+    struct pool *pool = atomic_load(&pools);
+
+    while (pool && (pool->context != context || !is_current(pool)))
+        pool = pool->next;
+    return pool;
+}
+
+/* Two threads may create one at once; both are used. */
+static struct pool *pool_of(const struct cuda_context *context)
+{
+    struct pool *pool = context ? find_pool(context) : NULL;
+
+    if (pool || !context)
+        return pool;
+    pool = tsm_session_keep(&arena, sizeof(*pool));
+    if (!pool)
+        return NULL;
+    pool->context = context;
+    pool->session = session_number();
+    pool->newest = &pool->oldest;
+    pool->next = atomic_load(&pools);
+    while (!atomic_compare_exchange_weak(&pools, &pool->next, pool))
+        ;
+    return pool;
+}
+
+/* The lock is held. */
+static void give(struct cuda_timed *timed)
+{
+    timed->next = timed->pool->free;
+    timed->pool->free = timed;
+}
+
+/* The lock is held, the context is current. */
+static void add_pairs(struct pool *pool)
+{
+    struct cuda_timed *list = tsm_session_keep(&arena, PAIRS_AT_ONCE * sizeof(*list));
+
+    for (uint32_t i = 0; list && i < PAIRS_AT_ONCE; i++) {
+        list[i].pool = pool;
+        if (real.cuEventCreate(&list[i].first, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
+            return;
+        if (real.cuEventCreate(&list[i].last, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+            real.cuEventDestroy_v2(list[i].first);
+            return;
+        }
+        give(&list[i]);
+        pool->count++;
+    }
+}
+
+static struct cuda_timed *take(struct pool *pool)
+{
+    struct cuda_timed *timed;
+
+    tsm_lock_take(&pool->lock);
+    if (!pool->free && pool->count < TIMED_MAX && cuda_context_enter(pool->context)) {
+        add_pairs(pool);
+        cuda_context_leave();
+    }
+    timed = pool->free;
+    if (timed)
+        pool->free = timed->next;
+    tsm_lock_give(&pool->lock);
+    return timed;
+}
+
+/* ---- commands ------------------------------------------------------------------------------ */
+
+struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream stream,
+                                       bool per_thread)
+{
+    CUstream raw = stream ? stream : per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+    struct cuda_timed *timed;
+    struct pool *pool;
+
+    if (!call->stream || cuda_is_captured(call) || cuda_capture_runs())
+        return NULL;
+    pool = pool_of(cuda_stream_context(stream));
+    timed = pool ? take(pool) : NULL;
+    if (!timed) {
+        tsm_session_unmodelled("TS_GPU_TIME: too many commands under way, some are not timed",
+                               false);
+        return NULL;
+    }
+    timed->raw = raw;
+    timed->stream = tsm_stream_number(call->stream);
+    timed->position = call->position;
+    if (real.cuEventRecord(timed->first, raw) == CUDA_SUCCESS)
+        return timed;
+    cuda_gpu_time_end(timed, false, CUDA_HOST_GOES_ON);
+    return NULL;
+}
+
+void cuda_gpu_time_end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wait)
+{
+    struct pool *pool = timed->pool;
+    const uint64_t returned_ns = wait == CUDA_HOST_WAITS ? tsm_monotonic_ns() : 0;
+    const bool is_sent = ok && (wait == CUDA_HOST_WAITS ||
+                                real.cuEventRecord(timed->last, timed->raw) == CUDA_SUCCESS);
+
+    tsm_lock_take(&pool->lock);
+    timed->next = NULL;
+    timed->wait = wait;
+    timed->returned_ns = returned_ns;
+    if (is_sent) {
+        *pool->newest = timed;
+        pool->newest = &timed->next;
+    } else {
+        give(timed);
+    }
+    tsm_lock_give(&pool->lock);
+}
+
+/* ---- the clock ----------------------------------------------------------------------------- */
+
+static bool create_anchors(struct pool *pool)
+{
+    return pool->stream ||
+           (real.cuEventCreate(&pool->anchor.event, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
+            real.cuEventCreate(&pool->spare.event, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
+            real.cuStreamCreate(&pool->stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+}
+
+/* Waits until the device reaches an anchor and notes when. Returns false if it takes too long. */
+static bool reach(struct anchor *anchor, CUstream stream)
+{
+    const uint64_t before = tsm_monotonic_ns();
+    uint64_t after = before;
+    CUresult result = real.cuEventRecord(anchor->event, stream);
+
+    if (result != CUDA_SUCCESS)
+        return false;
+    while ((result = real.cuEventQuery(anchor->event)) == CUDA_ERROR_NOT_READY &&
+           after - before < ANCHOR_WAIT_NS)
+        after = tsm_monotonic_ns();
+    after = tsm_monotonic_ns();
+    anchor->host_ns = before + (after - before) / 2;
+    anchor->error_ns = (after - before + 1) / 2;
+    return result == CUDA_SUCCESS;
+}
+
+/* The lock is held, the context is current. */
+static void renew_anchor(struct pool *pool, uint64_t now)
+{
+    bool is_new = false;
+
+    pool->anchor_tried_ns = now;
+    if (!create_anchors(pool))
+        return;
+    for (uint32_t i = 0; i < ANCHOR_TRIES; i++) {
+        struct anchor reached = pool->spare;
+
+        if (!reach(&reached, pool->stream) || (is_new && reached.error_ns >= pool->anchor.error_ns))
+            continue;
+        pool->spare = pool->anchor;
+        pool->anchor = reached;
+        is_new = true;
+    }
+    pool->has_anchor |= is_new;
+}
+
+static void keep_anchor(struct pool *pool)
+{
+    const uint64_t now = tsm_monotonic_ns();
+
+    if (pool->has_anchor && now - pool->anchor.host_ns < ANCHOR_RENEW_NS)
+        return;
+    if (!pool->anchor_tried_ns || now - pool->anchor_tried_ns >= ANCHOR_AGAIN_NS)
+        renew_anchor(pool, now);
+}
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+/* Distance of a float of milliseconds, and how wide its last bit is. */
+static int64_t nanoseconds(float ms, uint64_t *error_ns)
+{
+    const double ns = (double)ms * 1e6;
+
+    *error_ns += RESOLUTION_NS + (uint64_t)((ns < 0 ? -ns : ns) / (1 << 24));
+    return (int64_t)ns;
+}
+
+/* Returns CUDA_ERROR_NOT_READY while the command is not complete. `from_ns`: when it began. */
+static CUresult read_length(const struct cuda_timed *timed, uint64_t from_ns, uint64_t *length_ns)
+{
+    uint64_t unused = 0;
+    CUresult result;
+    float ms;
+
+    if (timed->wait == CUDA_HOST_WAITS) {
+        *length_ns = timed->returned_ns > from_ns ? timed->returned_ns - from_ns : 0;
+        return CUDA_SUCCESS;
+    }
+    result = real.cuEventElapsedTime(&ms, timed->first, timed->last);
+    if (result == CUDA_SUCCESS)
+        *length_ns = ms > 0 ? (uint64_t)nanoseconds(ms, &unused) : 0;
+    return result;
+}
+
+static CUresult read_times(const struct cuda_timed *timed, struct tsm_gpu_time *out)
+{
+    const struct anchor *anchor = &timed->pool->anchor;
+    uint64_t start_ns;
+    float ms;
+    CUresult result = real.cuEventElapsedTime(&ms, anchor->event, timed->first);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    *out = (struct tsm_gpu_time){.position = timed->position,
+                                 .stream = timed->stream,
+                                 .error_ns = anchor->error_ns,
+                                 .flags = SBT_GPU_TIME_CALIBRATED};
+    if (timed->wait)
+        out->flags |= SBT_GPU_TIME_AT_MOST;
+    start_ns = anchor->host_ns + (uint64_t)nanoseconds(ms, &out->error_ns);
+    out->start_ns = start_ns - session_number();
+    return read_length(timed, start_ns, &out->duration_ns);
+}
+
+/* The lock is held. Takes results out of the list, asking for `*left` pairs at most. */
+static uint32_t take_results(struct pool *pool, struct cuda_timed ***at, uint32_t *left,
+                             struct tsm_gpu_time *results)
+{
+    uint32_t count = 0;
+
+    while (**at && *left && count < RESULTS_MAX) {
+        struct cuda_timed *timed = **at;
+        CUresult result = read_times(timed, &results[count]);
+
+        --*left;
+        if (result == CUDA_ERROR_NOT_READY) {
+            *at = &timed->next;
+            continue;
+        }
+        **at = timed->next;
+        if (pool->newest == &timed->next)
+            pool->newest = *at;
+        give(timed);
+        count += result == CUDA_SUCCESS;
+    }
+    return count;
+}
+
+static void collect(struct pool *pool, uint32_t left)
+{
+    struct tsm_gpu_time results[RESULTS_MAX];
+    uint32_t count;
+
+    do { /* recording takes locks of its own */
+        struct cuda_timed **at = &pool->oldest;
+
+        tsm_inside_enter();
+        tsm_lock_take(&pool->lock);
+        count = 0;
+        if (cuda_context_enter(pool->context)) {
+            keep_anchor(pool);
+            count = pool->has_anchor ? take_results(pool, &at, &left, results) : 0;
+            cuda_context_leave();
+        }
+        pool->pause = count ? 0 : PAUSE;
+        tsm_lock_give(&pool->lock);
+        tsm_inside_leave();
+        for (uint32_t i = 0; i < count; i++)
+            tsm_gpu_time_write(&results[i]);
+    } while (count == RESULTS_MAX && left);
+}
+
+static bool may_collect(void)
+{
+    return !tsm_inside() && !cuda_capture_runs();
+}
+
+void cuda_gpu_time_collect(void)
+{
+    for (struct pool *pool = atomic_load(&pools); pool && may_collect(); pool = pool->next)
+        if (__atomic_load_n(&pool->oldest, __ATOMIC_RELAXED) && is_current(pool))
+            collect(pool, UINT32_MAX);
+}
+
+void cuda_gpu_time_collect_some(void)
+{
+    for (struct pool *pool = atomic_load(&pools); pool && may_collect(); pool = pool->next) {
+        if (!__atomic_load_n(&pool->oldest, __ATOMIC_RELAXED) || !is_current(pool))
+            continue;
+        if (__atomic_load_n(&pool->pause, __ATOMIC_RELAXED))
+            __atomic_sub_fetch(&pool->pause, 1, __ATOMIC_RELAXED);
+        else
+            collect(pool, SOME);
+    }
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Vulkan library: a loader, or a driver by itself.
+ */
+#ifndef API_VULKAN_REPLAY_LOADER_H
+#define API_VULKAN_REPLAY_LOADER_H
+
+#include "api/vulkan/replay/common.h"
+
+struct vkr_loader {
+    void *handle;
+    PFN_vkGetInstanceProcAddr get;
+    uint32_t version; /* of instances that it makes */
+    char path[256];
+};
+
+/* Open libvulkan.so.1, or what options.library names: a loader, or a driver by itself. */
+int vkr_loader_open(struct vkr_loader *out, const char *path);
+void vkr_loader_close(struct vkr_loader *loader);
+/* TSM_E_DEVICE with the call's and the result's name. */
+int vkr_fail(const char *call, int64_t result);
+const char *vkr_result_name(int64_t result);
+/* Is `name` among the extensions that an instance (device: of `physical`) can have? */
+bool vkr_instance_has(const struct vkr_loader *loader, const char *name);
+bool vkr_device_has(const struct vk_instance_dispatch *instance, VkPhysicalDevice physical,
+                    const char *name);
+bool vkr_has_layer(const struct vkr_loader *loader, const char *name);
+
+#endif

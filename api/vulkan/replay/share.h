@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory and semaphores that pass through file descriptors.
+ */
+#ifndef API_VULKAN_REPLAY_SHARE_H
+#define API_VULKAN_REPLAY_SHARE_H
+
+#include "api/vulkan/replay/common.h"
+#include "api/vulkan/replay/memory/memory.h"
+
+struct vkr_share {
+    struct tsm_map numbers; /* type << 32 | recorded descriptor -> place in the list, + 1 */
+    struct vkr_given {
+        uint64_t id; /* of the object */
+        uint32_t type;
+        int fd;       /* ours; -1: it was a sync file of what is signalled */
+        bool is_copy; /* a sync file: what the object had then */
+    } * list;
+    size_t count;
+    struct tsm_map planned; /* type << 32 | descriptor -> id */
+    struct tsm_map inside;  /* ids of semaphores that the trace imports again */
+};
+
+struct vkr_semaphore;
+int vkr_share_plan(struct vkr *r, struct vkr_call *c);
+/* Does the trace say from which object, 0: one outside, this one imports? */
+bool vkr_share_said(const struct vkr *r, uint32_t type, uint64_t id, uint64_t *from);
+int vkr_get_memory_fd(struct vkr_call *c);
+int vkr_get_semaphore_fd(struct vkr_call *c);
+int vkr_get_fence_fd(struct vkr_call *c);
+int vkr_import_semaphore_fd(struct vkr_call *c);
+int vkr_import_fence_fd(struct vkr_call *c);
+/* Memory that is imported: from a descriptor of ours, m->shared_fd, which is the driver's when it
+ * has made the memory; or, from outside, not at all. */
+void vkr_share_memory(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m);
+/* Before a submit waits for a semaphore, or signals it, to `value`; `s` may be NULL. */
+int vkr_share_before_wait(struct vkr_call *c, VkQueue queue, const struct vkr_semaphore *s,
+                          VkSemaphore semaphore, uint64_t value);
+int vkr_share_before_signal(struct vkr_call *c, VkQueue queue, const struct vkr_semaphore *s,
+                            VkSemaphore semaphore);
+/* Before the host waits for a fence, for a counter. */
+int vkr_share_before_fence(struct vkr_call *c, VkFence fence);
+int vkr_share_before_value(struct vkr_call *c, VkSemaphore semaphore, uint64_t value);
+void vkr_share_finish(struct vkr *r);
+
+#endif
