@@ -87,8 +87,8 @@ static uint32_t take_in(struct span *spans, uint32_t top, uint64_t begin_ns, uin
     return top;
 }
 
-/* Each span takes those before it that began after it, as far as nobody has them yet. They stand on
- * a stack that goes through `outer`: below each, the one that ended before it. */
+/* Sets `outer` of each span to the span that encloses it. Spans that have no outer one yet form a
+ * stack, linked by `outer`: below each lies the one that ended before it. */
 static void find_outers(struct span *spans, uint32_t count)
 {
     uint32_t top = NONE;

@@ -17,12 +17,13 @@ struct tsm_call_nesting;
 int tsm_call_nesting_create(struct tsm_call_nesting **out, struct sbt_reader *reader);
 void tsm_call_nesting_destroy(struct tsm_call_nesting *nest);
 
-/* The innermost HIP call that `record` was made in: its number and type. False: none is known. */
+/* Finds the innermost HIP call that made `record`: its number and type. Returns false if none is
+ * known. */
 bool tsm_call_nesting_parent(const struct tsm_call_nesting *nest, const struct sbt_record *record, uint64_t *seq,
                      uint32_t *type);
 
-/* The same of one record, by its number, without a nest: looked for among the records after it, some
- * ten thousand at most. */
+/* Finds it for one record, by its number, without a nest: searches the records after it, ten
+ * thousand at most. */
 bool tsm_call_nesting_find(struct sbt_reader *reader, uint64_t record_seq, uint64_t *seq, uint32_t *type);
 
 #endif

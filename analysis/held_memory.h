@@ -15,8 +15,8 @@
 
 /* A zeroed struct is empty. */
 struct tsm_held_memory {
-    struct tsm_map numbers; /* number in arguments -> what is behind it, below */
-    struct tsm_map wholes;  /* array -> what it is a level of */
+    struct tsm_map numbers; /* number in arguments -> the memory that it leads to, below */
+    struct tsm_map wholes;  /* array -> the mipmapped array that it is a level of */
     bool has_references;    /* something is bound to a reference: any launch may read it */
 };
 
@@ -28,7 +28,7 @@ int tsm_held_memory_note(struct tsm_held_memory *held, const struct sbt_record *
                          const struct sbt_schema *schema);
 void tsm_held_memory_finish(struct tsm_held_memory *held);
 
-/* After a word of an argument block; after a field of a record. */
+/* Returns the memory that a word of an argument block, or a field of a record, leads to. */
 uint64_t tsm_held_memory_number(const struct tsm_held_memory *held, uint64_t word);
 uint64_t tsm_held_memory_field(const struct tsm_held_memory *held, const struct sbt_record *record,
                                const struct sbt_schema *schema, uint32_t field);

@@ -17,14 +17,14 @@ struct tsm_places {
     uint64_t count;      /* of records, and of functions that graphs call */
     uint64_t free_count; /* places that commands may have taken without a record */
     uint64_t sum, square_sum;
-    uint64_t more; /* places behind the last that may have been taken without a record */
+    uint64_t more; /* places after the last that may have been taken without a record */
 };
 
-/* Notes a record of the stream. One that has no place there is passed over. `functions`: as
- * tsm_graph_functions_count() says; they have the places behind it. */
+/* Notes a record of the stream, unless it has no place there. `functions`: the result of
+ * tsm_graph_functions_count(); they have the places after the record's. */
 void tsm_places_note(struct tsm_places *p, const struct sbt_record *record, uint64_t functions);
 
-/* Tells how many records are missing, at least. `from_first`: positions begin at 1 there. */
+/* Returns how many records are missing, at least. `from_first`: positions begin at 1. */
 uint64_t tsm_places_missing(const struct tsm_places *p, bool from_first);
 
 /* Returns how many commands of `stream` were missing when the trace was cut out of another one,

@@ -15,7 +15,7 @@ enum tsm_stage {
     TSM_STAGE_CALL,     /* the host's call until the job was submitted, or until it returned */
     TSM_STAGE_QUEUE,    /* until the ring took the job */
     TSM_STAGE_EXEC,     /* until the ring was done with it */
-    TSM_STAGE_COMPLETE, /* until those who wait were told */
+    TSM_STAGE_COMPLETE, /* until it was reported to the threads that wait */
     TSM_STAGE_WAKE,     /* until the first of them ran */
     TSM_STAGE_TOTAL,    /* from the first to the last of these */
     TSM_STAGE_OFF_CPU,  /* the thread that submitted it was on no CPU, in all that time ... */
@@ -42,7 +42,7 @@ struct tsm_request {
     uint32_t stream;                /* of the record, or SBT_STREAM_NONE */
     uint64_t position; /* on it */
     uint64_t call_begin_ns, call_end_ns;
-    uint64_t exec_begin_ns, exec_end_ns; /* of the job, or as the GPU's clock told */
+    uint64_t exec_begin_ns, exec_end_ns; /* of the job, or by the GPU's clock */
     uint64_t wake_ns;                    /* the waiter ran */
     uint64_t begin_ns, end_ns;           /* of all that is known */
     uint64_t cgroup;                /* of tid; 0 not known */

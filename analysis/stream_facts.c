@@ -15,6 +15,7 @@
 struct pass {
     struct tsm_stream_facts *facts;
     struct sbt_reader *reader;
+    uint32_t stream; /* that uses what a record names */
     struct tsm_extents extents;
     struct tsm_held_memory held;
     struct tsm_map users; /* index of an allocation, or an object -> a stream that names it */
@@ -92,7 +93,7 @@ uint32_t tsm_stream_facts_group(const struct tsm_stream_facts *facts, uint32_t s
     return stream;
 }
 
-/* The same, and makes the way shorter for the next one. */
+/* Returns the same, and shortens the chain for the next search. */
 static uint32_t find_group(struct pass *p, uint32_t stream)
 {
     struct tsm_stream_fact *streams = p->facts->streams;
@@ -103,7 +104,7 @@ static uint32_t find_group(struct pass *p, uint32_t stream)
 }
 
 /* Streams that name the same thing share it. */
-static int note_user(struct pass *p, const struct sbt_record *record, uint64_t thing)
+static int note_user(struct pass *p, uint64_t thing)
 {
     bool added;
     uint64_t *user = tsm_map_insert(&p->users, thing, &added);
@@ -111,8 +112,8 @@ static int note_user(struct pass *p, const struct sbt_record *record, uint64_t t
     if (!user)
         return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
     if (added)
-        *user = record->stream;
-    uint32_t a = find_group(p, record->stream), b = find_group(p, (uint32_t)*user);
+        *user = p->stream;
+    uint32_t a = find_group(p, p->stream), b = find_group(p, (uint32_t)*user);
     p->facts->streams[a > b ? a : b].sharing = a < b ? a : b;
     return 0;
 }
@@ -122,13 +123,13 @@ static int note_address(struct pass *p, const struct sbt_record *record, uint64_
     struct tsm_extent *extent =
         address ? tsm_extents_find(&p->extents, address, record->seq) : NULL;
 
-    return extent ? note_user(p, record, (uint64_t)(extent - p->extents.list) + 1) : 0;
+    return extent ? note_user(p, (uint64_t)(extent - p->extents.list) + 1) : 0;
 }
 
 /* An address or an object; 0 is none. */
 static int note_thing(struct pass *p, const struct sbt_record *record, uint64_t thing)
 {
-    return thing & TSM_HELD_OBJECT ? note_user(p, record, thing) : note_address(p, record, thing);
+    return thing & TSM_HELD_OBJECT ? note_user(p, thing) : note_address(p, record, thing);
 }
 
 static int note_arguments(struct pass *p, const struct sbt_record *record,
@@ -153,13 +154,31 @@ static int note_arguments(struct pass *p, const struct sbt_record *record,
 static int note_memory(struct pass *p, const struct sbt_record *record,
                        const struct sbt_schema *schema)
 {
-    int error = note_address(p, record, sbt_record_role(schema, record, SBT_ROLE_DST, 0));
+    static const uint32_t roles[] = {SBT_ROLE_DST, SBT_ROLE_SRC, SBT_ROLE_HOST_DST};
+    int error = 0;
 
-    if (!error)
-        error = note_address(p, record, sbt_record_role(schema, record, SBT_ROLE_SRC, 0));
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]) && !error; i++)
+        error = note_address(p, record, sbt_record_role(schema, record, roles[i], 0));
+    if (!error && (record->flags & SBT_RECORD_LATE)) /* else the record has the bytes */
+        error = note_address(p, record, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0));
     for (uint32_t i = 0; i < schema->field_count && !error; i++)
         error = note_thing(p, record, tsm_held_memory_field(&p->held, record, schema, i));
     return error ? error : note_arguments(p, record, schema);
+}
+
+/* Memory that a function of the program wrote, in its stream's order. */
+static int note_written(struct pass *p, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_HOST_WRITE);
+    const uint64_t of = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+    int error;
+
+    if (of >= SBT_STREAM_NONE)
+        return 0;
+    p->stream = (uint32_t)of;
+    error = grow(p->facts, p->stream);
+    return error ? error
+                 : note_address(p, record, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0));
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -190,6 +209,9 @@ static int look_at(struct pass *p, const struct sbt_record *record)
     const struct sbt_schema *schema = sbt_reader_schema(p->reader, record->type);
     int error = note_thread(p->facts, record);
 
+    p->stream = record->stream;
+    if (!error && record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
+        return note_written(p, record);
     if (!error && record->stream != SBT_STREAM_NONE)
         error = grow(p->facts, record->stream);
     if (!error && schema)

@@ -49,6 +49,9 @@ enum tsm_call_trait {
     TSM_TRAIT_LAUNCHES_GRAPH =
         1u << 26, /* slot 0: what; each function of the program that it calls takes a
                      place on the stream behind this one, without a record */
+    /* Its work on a stream, again. */
+    TSM_TRAIT_MAY_WAIT = 1u << 27, /* waits for what its stream was given before, or does not:
+                                      where its arguments lead decides that */
 };
 
 /* Traits of a type of objects. */

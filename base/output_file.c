@@ -96,3 +96,17 @@ int tsm_output_file_put(const char *path, const void *data, size_t size)
         fwrite(data, 1, size, out.file);
     return tsm_output_file_end(&out, false);
 }
+
+int tsm_output_file_unnamed(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[PATH_MAX];
+    int fd;
+
+    tsm_format(path, sizeof(path), "%s/tracesmith-XXXXXX", folder ? folder : "/tmp");
+    fd = mkostemp(path, O_CLOEXEC); /* 0600, new, and without a name from the next line on */
+    if (fd < 0)
+        return tsm_fail(TSM_E_IO, "%s: %s", path, tsm_errno_text(errno));
+    unlink(path);
+    return fd;
+}

@@ -5,7 +5,7 @@
  * at the end: readers see the old file or the whole new one, a link with that name is never written
  * through, and after an error the old file is still there. Devices and pipes are written to as
  * they are. Not synced to the disk: it can be made again from the trace. Traces are not written this way
- * (format/writer.c), but have the same mode and are never written through a link.
+ * (format/write/writer.c), but have the same mode and are never written through a link.
  */
 #ifndef BASE_OUTPUT_FILE_H
 #define BASE_OUTPUT_FILE_H
@@ -30,5 +30,9 @@ int tsm_output_file_end(struct tsm_output_file *out, bool failed);
 
 /* All at once. */
 int tsm_output_file_put(const char *path, const void *data, size_t size);
+
+/* Creates a file in TMPDIR that has no name, for what is too much for memory. Returns a descriptor,
+ * or a negative error. */
+int tsm_output_file_unnamed(void);
 
 #endif

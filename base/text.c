@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ bool tsm_text_ends_with(const char *text, const char *end)
     return size >= length && strcmp(text + size - length, end) == 0;
 }
 
-size_t tsm_text_character(const char *text)
+size_t tsm_text_character_within(const char *text, size_t left)
 {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)text;
@@ -67,13 +68,18 @@ size_t tsm_text_character(const char *text)
     if (size < 2 || p[0] > 0xf4)
         return p[0] > 0xf4 ? 0 : size;
     for (size_t i = 1; i < size; i++) {
-        if ((p[i] & 0xc0) != 0x80)
+        if (i == left || (p[i] & 0xc0) != 0x80)
             return 0;
         value = value << 6 | (p[i] & 0x3f);
     }
     if (value < least[size] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
         return 0;
     return size;
+}
+
+size_t tsm_text_character(const char *text)
+{
+    return tsm_text_character_within(text, SIZE_MAX);
 }
 
 /* U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069: what follows is shown in another

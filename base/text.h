@@ -28,6 +28,9 @@ bool tsm_text_ends_with(const char *text, const char *end);
 /* Bytes of the UTF-8 character at `text`, 0 when there is no valid one. `text` is terminated. */
 size_t tsm_text_character(const char *text);
 
+/* The same where `left` bytes may be read, at least one. */
+size_t tsm_text_character_within(const char *text, size_t left);
+
 /* The same, of a character that a terminal shows in its place: 0 for control characters, and for
  * those that turn the order of others round or begin a line. */
 size_t tsm_text_harmless(const char *text);

@@ -10,9 +10,9 @@
  */
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 #include "format/limits.h"
-#include "format/rows.h"
+#include "format/events/rows.h"
 #include "tracesmith/error.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * Arguments: a file to make, its number of records.
  */
 #include "bench/measure.h"
-#include "format/reader_state.h"
-#include "format/rows.h"
+#include "format/read/state.h"
+#include "format/events/rows.h"
 #include "tracesmith/writer.h"
 
 #include <malloc.h>

@@ -194,7 +194,7 @@ void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box);
 /* Either, for a run of bytes. */
 void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken);
 
-/* Append a STRUCT field: the `size` bytes of a structured value (format/struct_out.h makes them;
+/* Append a STRUCT field: the `size` bytes of a structured value (format/values/struct_out.h makes them;
  * they must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob; above
  * SBT_VALUE_MAX there is none, and the record is marked TRUNCATED. */
 void tsm_call_struct(struct tsm_call *call, const void *value, size_t size);
@@ -354,6 +354,9 @@ void tsm_synchronised_event(const struct tsm_handle *event);
 /* The program has learnt without a call that the commands of `stream` up to `position` are
  * complete: a COMPLETE record. Does nothing where nothing is recorded. */
 void tsm_stream_completed(const struct tsm_stream *stream, uint64_t position);
+/* Works like it, of the first `parts` parts of the last command (as in struct tsm_gpu_time); 0:
+ * all. */
+void tsm_stream_completed_parts(const struct tsm_stream *stream, uint64_t position, uint64_t parts);
 
 /* When the device carried out a command: a GPU_TIME record (docs/FORMAT.md 10). */
 struct tsm_gpu_time {

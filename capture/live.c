@@ -97,7 +97,9 @@ const struct tsm_settings *tsm_session_settings(void)
 void tsm_session_nudge(struct tsm_session *s)
 {
     __atomic_add_fetch(&s->drain_signal, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&s->drain_sleeping, __ATOMIC_SEQ_CST))
+    /* One thread wakes it: the others would only search the kernel's list of who sleeps. */
+    if (__atomic_load_n(&s->drain_sleeping, __ATOMIC_SEQ_CST) &&
+        __atomic_exchange_n(&s->drain_sleeping, 0, __ATOMIC_SEQ_CST))
         tsm_futex_wake(&s->drain_signal, 1);
 }
 

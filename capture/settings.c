@@ -123,7 +123,11 @@ static bool parse_vk_memory(struct tsm_settings *out, const char *text)
 
 static bool parse_gpu_time(struct tsm_settings *out, const char *text)
 {
-    return parse_bool(&out->gpu_time, text);
+    int i = parse_choice(text, (const char *const[]){"off", "events", NULL});
+
+    if (i >= 0)
+        out->gpu_time = i == 1;
+    return i >= 0 || parse_bool(&out->gpu_time, text);
 }
 
 static bool parse_drm(struct tsm_settings *out, const char *text)
@@ -284,8 +288,8 @@ static bool parse_start_signal(struct tsm_settings *out, const char *text)
     return i >= 0;
 }
 
-/* "1000": commands; "250ms", "10s", "5m": time. */
-static bool parse_checkpoint(struct tsm_settings *out, const char *text)
+/* "250ms", "10s", "5m": time; "1000", "64K": a number, and `ns_out` is 0. */
+static bool parse_time(uint64_t *number_out, uint64_t *ns_out, const char *text)
 {
     static const char *const units[] = {"", "ms", "s", "m", NULL};
     static const uint64_t ns[] = {0, 1000000u, 1000000000u, 60000000000u};
@@ -302,8 +306,23 @@ static bool parse_checkpoint(struct tsm_settings *out, const char *text)
         number[digits] = '\0';
     if (!parse_number(&value, text, unit ? 1000000 : UINT64_MAX))
         return false;
-    out->checkpoint_commands = unit ? 0 : value;
-    out->checkpoint_ns = value * ns[unit];
+    *number_out = unit ? 0 : value;
+    *ns_out = value * ns[unit];
+    return true;
+}
+
+static bool parse_checkpoint(struct tsm_settings *out, const char *text)
+{
+    return parse_time(&out->checkpoint_commands, &out->checkpoint_ns, text);
+}
+
+static bool parse_patience(struct tsm_settings *out, const char *text)
+{
+    uint64_t number, ns;
+
+    if (!parse_time(&number, &ns, text) || number)
+        return false;
+    out->checkpoint_patience_ns = ns;
     return true;
 }
 
@@ -343,11 +362,10 @@ static const struct tsm_setting table[] = {
      "that "
      "a replay has something to compare.",
      parse_vk_results},
-    {"TS_GPU_TIME", "0|1", "0",
-     "Record when the GPU ran each command: of Vulkan each batch of a submit, by timestamps around "
-     "it, of CUDA each command outside of stream captures, by events around it, of HSA each "
-     "dispatch and "
-     "copy, by the runtime's profiling.",
+    {"TS_GPU_TIME", "off|events", "off",
+     "Record when the GPU ran each command (0 and 1 mean the same): of Vulkan each batch of a "
+     "submit, by timestamps around it, of CUDA each command outside of stream captures, by events around it (the software GPU "
+     "says it exactly), of HSA each dispatch and copy, by the runtime's profiling.",
      parse_gpu_time},
     {"TS_DRM", "auto|off|all|calls", "auto",
      "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
@@ -392,6 +410,11 @@ static const struct tsm_setting table[] = {
      "'tsreplay --range' need not run what came before. Each time calls are held back, the GPU is "
      "waited for and its memory read. 0 never.",
      parse_checkpoint},
+    {"TS_CHECKPOINT_PATIENCE", "SECONDSs", "50ms",
+     "How long calls are held back for a checkpoint at a synchronisation. What takes longer is given "
+     "up and tried again, with more patience, up to 8 times as much. On a busy machine a larger one "
+     "has checkpoints sooner.",
+     parse_patience},
     {"TS_LOG", "LIST", "warn", "What is said on stderr: LEVEL or FILE:LEVEL, comma-separated.",
      parse_log},
 };

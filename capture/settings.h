@@ -85,6 +85,7 @@ struct tsm_settings {
     int start_signal; /* TS_START_SIGNAL: the first one starts, the next one stops; 0 none */
     uint64_t checkpoint_commands; /* TS_CHECKPOINT=N: every N commands ... */
     uint64_t checkpoint_ns;       /* ... or TS_CHECKPOINT=10s: so often; 0 and 0: never */
+    uint64_t checkpoint_patience_ns; /* TS_CHECKPOINT_PATIENCE: for which calls are held back */
     char log[128];                /* TS_LOG */
 };
 

@@ -7,24 +7,19 @@
 #define FORMAT_JSON_H
 
 #include "base/buffer.h"
+#include "base/json.h"
 #include "tracesmith/reader.h"
 
 /* Append the header's line, or a record's, each with its line end. 0, or TSM_E_MEMORY. */
 int sbt_json_header(struct tsm_buffer *out, struct sbt_reader *r);
 int sbt_json_record(struct tsm_buffer *out, struct sbt_reader *r, const struct sbt_record *record);
 
-/* Append `size` bytes as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD. */
-void sbt_json_string(struct tsm_buffer *out, const char *text, size_t size);
-
-/* `size` bytes as a string of digits. */
-void sbt_json_bytes(struct tsm_buffer *out, const uint8_t *bytes, size_t size);
-
-/* A number of a field or member, by its type; STRING, BYTES and the like are none. */
-void sbt_json_number(struct tsm_buffer *out, const struct sbt_reader *r, enum sbt_field_type type,
+/* Writes a number of a field or member, by its type; STRING, BYTES and the like are none. */
+void sbt_json_number(struct tsm_json *j, const struct sbt_reader *r, enum sbt_field_type type,
                      const char *detail, uint64_t value);
 
-/* Slot `i`, a structured value of struct `name`. */
-void sbt_json_value(struct tsm_buffer *out, struct sbt_reader *r, const char *name,
+/* Writes slot `i`, a structured value of struct `name`. The writer's target is a buffer. */
+void sbt_json_value(struct tsm_json *j, struct sbt_reader *r, const char *name,
                     const struct sbt_record *record, uint32_t i);
 
 /* "core", "cuda", ...; "apiN" for others goes into `space`. */

@@ -3,8 +3,8 @@
 
 #include "base/bytes.h"
 #include "format/limits.h"
-#include "format/reader_state.h"
-#include "format/writer_state.h"
+#include "format/read/state.h"
+#include "format/write/state.h"
 
 #include <stdlib.h>
 

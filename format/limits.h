@@ -30,6 +30,11 @@
  * MiB of rows some 300. */
 #define SBT_UNPACKED_FREE  ((uint64_t)256 << 20)
 #define SBT_UNPACKED_RATIO 4096u
+/* ... and on the number of its records, each of which takes time whatever it unpacks to: so many,
+ * or so many for each byte. Times of calls differ, so that a recorder's record takes more than a
+ * byte. */
+#define SBT_RECORDS_FREE  ((uint64_t)2 << 20)
+#define SBT_RECORDS_RATIO 2u
 
 /* Bytes that a decoded record takes: what the row limit counts. */
 #define SBT_ROW_FIXED                  64u

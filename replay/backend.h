@@ -17,7 +17,7 @@
  * name, several at once for different streams; host, fast_forward, sync, reached and wait for the
  * whole device from one more thread, from which everything is called where host_runs_behind and
  * there is one stream only; all others from the engine's main thread. While host, regions or read
- * run, nothing else does. Functions that may run beside others say so.
+ * run, nothing else does. Functions that may run at the same time as others say so.
  */
 #ifndef REPLAY_BACKEND_H
 #define REPLAY_BACKEND_H
@@ -96,11 +96,10 @@ struct tsm_backend_checkpoint {
     /* Hands over what a checkpoint at this moment would hold, during the call. Everything has been
      * waited for. TSM_E_UNSUPPORTED: something cannot be saved. */
     int (*save)(struct tsm_backend_state *state, const struct tsm_saver *saver);
-    /* Follows a record before the checkpoint that the replay starts from. As host(), but what a
-     * command has done is not done again: only what it leaves beside memory (a fence that is
-     * signalled, an image's layout) is noted. At the checkpoint's own records, which host() gets,
-     * that becomes so. Optional: then commands before a checkpoint are passed over, all else goes
-     * to host(). */
+    /* Follows a record before the checkpoint that the replay starts from. Works like host(), but
+     * sends no commands: it notes what a command leaves besides memory (a signalled fence, an
+     * image's layout). The checkpoint's own records, which go to host(), make that so. Optional:
+     * without it commands before a checkpoint are skipped, and all else goes to host(). */
     int (*fast_forward)(struct tsm_backend_state *state, const struct sbt_record *record,
                         const struct sbt_schema *schema);
 };
@@ -116,6 +115,21 @@ struct tsm_backend_loop {
     int (*snapshot)(struct tsm_backend_state *state);
     /* Brings back what snapshot() saved. */
     int (*restore)(struct tsm_backend_state *state);
+};
+
+typedef int (*tsm_time_user)(void *user, const struct tsm_replay_time *time);
+
+/* Times of commands on the device. Without this table there are none. */
+struct tsm_backend_timing {
+    /* From now on the commands of records from `seq_first` on are timed, until report(). Nothing
+     * was sent yet, or everything has been waited for. */
+    int (*start)(struct tsm_backend_state *state, uint64_t seq_first);
+    /* Reports each command that could be timed since start(), as run 0, and forgets it. Everything
+     * has been waited for. Ends with report()'s first error. */
+    int (*report)(struct tsm_backend_state *state, tsm_time_user report, void *user);
+    /* Writes what is known of the device's clocks and power into out[size]; "": nothing. Optional.
+     */
+    void (*clocks)(struct tsm_backend_state *state, char *out, size_t size);
 };
 
 /* Pictures and resources that are written on the way (struct tsm_replay_options). Without this
@@ -146,8 +160,8 @@ struct tsm_backend_compare {
      * differ from the recorded ones without a mistake of the device. Optional: they cannot. */
     bool (*ignore_timestamps)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
                               uint64_t size, uint64_t *times);
-    /* Counts recorded results that could not be told from what the program wrote, so that they took
-     * the place of this device's; everything is complete. Optional: 0. */
+    /* Counts recorded results that cannot be distinguished from the program's own writes, so that
+     * they replaced this device's results; everything is complete. Optional: 0. */
     uint64_t (*uncompared)(struct tsm_backend_state *state);
     /* Counts writes of the host until now that may have been the device's, half done perhaps, and
      * that were carried out where this device had left something else. Optional: 0. */
@@ -240,6 +254,7 @@ struct tsm_backend {
     const struct tsm_backend_waits *waits;
     const struct tsm_backend_checkpoint *checkpoint;
     const struct tsm_backend_loop *loop;
+    const struct tsm_backend_timing *timing;
     const struct tsm_backend_inspect *inspect;
     const struct tsm_backend_compare *compare;
     const struct tsm_backend_report *report;

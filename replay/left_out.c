@@ -97,8 +97,9 @@ static enum tsm_harm core_harm(const struct sbt_record *record)
 
     if (!sbt_core_schema(call))
         return TSM_HARM_TAINTS;
-    return is_cut && (call == SBT_CORE_HOST_WRITE || call == SBT_CORE_MEMORY ||
-                      call == SBT_CORE_STATE || call == SBT_CORE_COMPLETE)
+    return is_cut &&
+                   (call == SBT_CORE_HOST_WRITE || call == SBT_CORE_HOST_RUNS ||
+                    call == SBT_CORE_MEMORY || call == SBT_CORE_STATE || call == SBT_CORE_COMPLETE)
                ? TSM_HARM_TAINTS
                : TSM_HARM_NONE;
 }

@@ -8,7 +8,7 @@
 #include "api/api.h"
 #include "tracesmith/reader.h"
 
-/* How a record is to be treated. */
+/* Treatment of a record by a replay. */
 enum tsm_treatment {
     TSM_TREAT_REPLAY,
     TSM_TREAT_SKIP,       /* failed in the recording, or says nothing to a GPU */

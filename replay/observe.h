@@ -30,11 +30,11 @@ struct tsm_observer {
     void *user;
 };
 
-/* Before tsm_replay_run(). Copied. */
+/* Sets the observer, which is copied. Call before tsm_replay_run(). */
 void tsm_replay_observe(struct tsm_replay *replay, const struct tsm_observer *observer);
 
-/* How many writes of the program were carried out early so far (replay/stall.h), also in a run that
- * failed. */
+/* Returns how many writes of the program were carried out early (replay/stall.h), also after a run
+ * that failed. */
 uint64_t tsm_replay_early(const struct tsm_replay *replay);
 
 #endif

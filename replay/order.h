@@ -63,7 +63,7 @@ int tsm_order_after_event(struct tsm_order *order, const struct tsm_event_use *u
 int tsm_order_note_event(struct tsm_order *order, const struct tsm_event_use *use,
                          const struct sbt_record *record, struct tsm_place place);
 
-/* One more place that must be reached, into order->after. */
+/* Adds a place that must be reached to order->after. */
 int tsm_order_add(struct tsm_order *order, struct tsm_place place);
 
 /* Everything queued on every stream since the last time, into order->after: for jobs of the host's

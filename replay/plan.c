@@ -8,6 +8,7 @@
 #include "replay/order.h"
 #include "analysis/places.h"
 #include "api/traits.h"
+#include "format/memory_key.h"
 
 /* Positions [first, end) were missing when the record `seq` came. */
 struct gap {
@@ -30,7 +31,7 @@ struct scan {
     bool has_start;
     uint32_t from_number; /* of the checkpoint, 0 none */
     struct tsm_graph_functions functions;
-    struct tsm_map made_at; /* address -> seq + 1 of the record that made memory there, | NAMED */
+    struct tsm_map made_at; /* tsm_memory_key() -> seq + 1 of what made memory there, | NAMED */
     struct tsm_map size_at; /* ... and its size */
     bool in_checkpoint;     /* one has begun and not ended */
 };
@@ -189,7 +190,8 @@ static int note_position(struct scan *scan, const struct sbt_record *record, boo
     return error;
 }
 
-/* Places behind the part's end are nobody's business; what comes late from there is. */
+/* Notes the record's place on its stream. After the part's end only records that come late count.
+ */
 static void note_place(struct scan *scan, const struct sbt_record *record)
 {
     uint64_t *early;
@@ -230,19 +232,32 @@ static int compare_pulls(const void *a, const void *b)
 
 #define NAMED (1ull << 63)
 
+/* Marks what begins at an address, allocated and registered. Returns false if nothing does. */
+static bool note_named_start(struct scan *scan, uint64_t address)
+{
+    bool found = false;
+
+    for (int i = 0; i < 2; i++) {
+        uint64_t *made = tsm_map_find(&scan->made_at, address | (i ? TSM_MEMORY_KEY_HOST : 0));
+        if (made && *made)
+            *made |= NAMED;
+        found |= made != NULL;
+    }
+    return found;
+}
+
 /* A record that is carried out names an address: what lies there must be there, even if it is freed
  * before the checkpoint. */
 static void note_named(struct scan *scan, uint64_t address)
 {
-    uint64_t *made = tsm_map_find(&scan->made_at, address);
+    bool found = note_named_start(scan, address);
 
-    for (size_t i = 0; !made && i < scan->size_at.capacity; i++) {
+    for (size_t i = 0; !found && i < scan->size_at.capacity; i++) {
         const struct tsm_map_slot *slot = &scan->size_at.slots[i];
-        if (slot->used && address - slot->key < slot->value)
-            made = tsm_map_find(&scan->made_at, slot->key);
+        const uint64_t start = slot->key & ~TSM_MEMORY_KEY_HOST;
+        if (slot->used && address - start < slot->value)
+            found = note_named_start(scan, start);
     }
-    if (made && *made)
-        *made |= NAMED;
 }
 
 static void note_names(struct scan *scan, const struct sbt_record *record,
@@ -262,11 +277,11 @@ static int no_memory(void)
 }
 
 static int note_made_at(struct scan *scan, const struct sbt_record *record,
-                        const struct sbt_schema *schema, uint64_t address)
+                        const struct sbt_schema *schema, uint64_t key)
 {
     bool added;
-    uint64_t *size = tsm_map_insert(&scan->size_at, address, &added);
-    uint64_t *made = size ? tsm_map_insert(&scan->made_at, address, &added) : NULL;
+    uint64_t *size = tsm_map_insert(&scan->size_at, key, &added);
+    uint64_t *made = size ? tsm_map_insert(&scan->made_at, key, &added) : NULL;
 
     if (!made)
         return no_memory();
@@ -275,9 +290,10 @@ static int note_made_at(struct scan *scan, const struct sbt_record *record,
     return 0;
 }
 
-static int note_freed(struct scan *scan, const struct sbt_record *record, uint64_t address)
+static int note_ended(struct scan *scan, const struct sbt_record *record,
+                      const struct sbt_schema *schema)
 {
-    uint64_t *made = tsm_map_find(&scan->made_at, address);
+    uint64_t *made = tsm_memory_ended(&scan->made_at, schema, record);
     bool added;
 
     if (!made || !*made)
@@ -294,15 +310,15 @@ static int note_freed(struct scan *scan, const struct sbt_record *record, uint64
 static int note_memory(struct scan *scan, const struct sbt_record *record,
                        const struct sbt_schema *schema)
 {
-    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0);
+    const uint64_t key = tsm_memory_key(schema, record);
 
     if (record->seq >= scan->plan->from_seq || is_submitted(record, schema) ||
         schema->kind == SBT_KIND_SYNC)
         return 0;
     note_names(scan, record, schema);
-    if (address && schema->kind == SBT_KIND_CREATE)
-        return note_made_at(scan, record, schema, address);
-    return address && schema->kind == SBT_KIND_DESTROY ? note_freed(scan, record, address) : 0;
+    if (key && schema->kind == SBT_KIND_CREATE)
+        return note_made_at(scan, record, schema, key);
+    return key && schema->kind == SBT_KIND_DESTROY ? note_ended(scan, record, schema) : 0;
 }
 
 static void note_checkpoint(struct scan *scan, const struct sbt_record *record)
@@ -377,7 +393,7 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     return state && backend->plan ? backend->plan(state, record, schema) : 0;
 }
 
-/* Before its commands only what makes the objects was recorded, or kept. */
+/* Finds the checkpoint at which the recording of commands started, if there is one. */
 static void find_start(struct scan *scan, struct sbt_reader *reader)
 {
     for (size_t i = 0; i < sbt_reader_checkpoint_count(reader); i++) {

@@ -4,11 +4,10 @@
  */
 #include "replay/player.h"
 
-#include "format/reader_state.h"
+#include "replay/closing.h"
 #include "replay/save.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +20,16 @@
 static bool has_filter(const struct sbt_filter *f)
 {
     return f->streams || f->seq_first || f->seq_end || f->time_first_ns || f->time_end_ns;
+}
+
+bool tsm_is_wanted_stream(const struct tsm_replay *p, uint32_t stream)
+{
+    const struct sbt_filter *f = &p->options.filter;
+
+    for (size_t i = 0; i < f->stream_count; i++)
+        if (f->streams[i] == stream)
+            return true;
+    return !f->streams;
 }
 
 /* ---- one run ------------------------------------------------------------------------------ */
@@ -72,7 +81,7 @@ static bool end_run(struct tsm_replay *p, bool failed)
     p->crew = NULL;
     if (p->first_submit_ns && p->last_complete_ns > p->first_submit_ns) {
         p->result.elapsed_ns += p->last_complete_ns - p->first_submit_ns;
-        if (p->loop_ns)
+        if (p->loop_ns && (!p->options.timed_runs || tsm_timing_is_timed(p)))
             p->loop_ns[p->loop_count++] = p->last_complete_ns - p->first_submit_ns;
     }
     for (uint32_t i = 0; i < p->order.track_count; i++)
@@ -104,59 +113,6 @@ static void close_backend(struct tsm_replay *p)
     p->state = NULL;
 }
 
-/* ---- closing after an error: what was sent may never be complete, and a driver waits for it ----
- */
-
-struct closing {
-    const struct tsm_backend *backend;
-    struct tsm_backend_state *state;
-    atomic_bool is_over;
-};
-
-static void *close_state(void *user)
-{
-    struct closing *c = user;
-
-    if (c->backend->waits)
-        c->backend->waits->unblock(c->state);
-    c->backend->close(c->state);
-    atomic_store(&c->is_over, true);
-    return NULL;
-}
-
-/* Closes the backend within `patience_ns`. Returns false if that does not end or cannot begin. */
-static bool close_within(const struct tsm_replay *p, struct closing *c, uint64_t patience_ns)
-{
-    const uint64_t until = tsm_monotonic_ns() + patience_ns;
-    const struct timespec nap = {0, 1000000};
-    pthread_t thread;
-
-    *c = (struct closing){.backend = p->backend, .state = p->state};
-    if (pthread_create(&thread, NULL, close_state, c))
-        return false;
-    while (!atomic_load(&c->is_over) && tsm_monotonic_ns() < until)
-        nanosleep(&nap, NULL);
-    if (atomic_load(&c->is_over))
-        return pthread_join(thread, NULL) == 0;
-    pthread_detach(thread);
-    return false;
-}
-
-/* A driver is not closed while commands wait for what nobody is going to do. */
-static void close_failed(struct tsm_replay *p, uint64_t patience_ns)
-{
-    struct closing *c = malloc(sizeof(*c));
-
-    p->is_left_open = !c || !close_within(p, c, patience_ns);
-    if (p->is_left_open) {
-        p->left_closing = c;
-        p->left_state = p->state;
-    } else {
-        free(c);
-    }
-    p->state = NULL;
-}
-
 /* Adds what the backend has counted in this run to the result. */
 static void add_counts(struct tsm_replay *p)
 {
@@ -184,8 +140,12 @@ static int run_once(struct tsm_replay *p)
     p->result.stream_count = 0;
     error = begin_run(p);
     if (!error)
+        error = tsm_timing_begin(p);
+    if (!error)
         error = tsm_walk(p);
     if (!error)
+        error = tsm_timing_end(p);
+    if (!error && tsm_timing_is_compared(p))
         add_counts(p);
     patience_ns = p->crew ? tsm_crew_patience_ns(p->crew) : 0;
     if (!end_run(p, error != 0)) {
@@ -193,14 +153,14 @@ static int run_once(struct tsm_replay *p)
         p->left_state = p->state;
         p->state = NULL;
     } else if (error && p->state && patience_ns) {
-        close_failed(p, patience_ns);
+        tsm_close_failed(p, patience_ns);
     }
     return error;
 }
 
 /* ---- loops -------------------------------------------------------------------------------- */
 
-/* Can the part be run again with the same objects? */
+/* Tests whether the part can be run again with the same objects. */
 static int find_repeats(struct tsm_replay *p, bool *repeats)
 {
     const struct sbt_filter filter = {.seq_first = p->part_first,
@@ -255,7 +215,8 @@ static int go_back(struct tsm_replay *p)
 
 static int run_loops(struct tsm_replay *p)
 {
-    unsigned loops = p->options.loop ? p->options.loop : 1;
+    const unsigned loops = tsm_timing_run_count(p);
+    struct tsm_replay_result compared = {0};
     bool repeats = false;
     int error = 0;
 
@@ -268,11 +229,16 @@ static int run_loops(struct tsm_replay *p)
     for (unsigned i = 0; i < loops && !error && !p->stop; i++) {
         repeats &= !p->cannot_hold;
         p->goes_back = i > 0 && repeats;
+        p->run = i;
         if (i > 0)
             error = go_back(p);
         if (!error)
             error = run_once(p);
+        if (i == 0)
+            compared = p->result;
     }
+    if (p->options.timed_runs) /* counts are of the run that was compared */
+        tsm_timing_settle(p, &compared);
     p->result.loop_kept = repeats;
     return error;
 }
@@ -471,6 +437,7 @@ static void need_alike(struct tsm_replay *p)
 {
     for (uint32_t i = 0; i < p->need.stream_count; i++)
         p->need.until_seq[i] = p->need.until_seq_other;
+    p->need.unheard_seq = UINT64_MAX;
 }
 
 static int find_need(struct tsm_replay *p)
@@ -554,6 +521,7 @@ int tsm_replay_create(struct tsm_replay **out, struct sbt_reader *reader,
 
     if (!p)
         return tsm_fail(TSM_E_MEMORY, "no memory to replay");
+    tsm_left_collect();
     p->reader = reader;
     error = copy_options(p, options);
     if (!error)
@@ -566,24 +534,10 @@ int tsm_replay_create(struct tsm_replay **out, struct sbt_reader *reader,
     return 0;
 }
 
-/* Leaves a hanging run alone. It may end after all and uses what it was given, also the reader,
- * which its owner destroys. */
-static void leave(struct tsm_replay *p)
-{
-    static struct tsm_replay *left;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-    sbt_reader_leave(p->reader);
-    pthread_mutex_lock(&lock);
-    p->next_left = left;
-    left = p;
-    pthread_mutex_unlock(&lock);
-}
-
 void tsm_replay_destroy(struct tsm_replay *p)
 {
     if (p && p->is_left_open)
-        leave(p);
+        tsm_left_keep(p);
     if (!p || p->is_left_open)
         return;
     close_backend(p);

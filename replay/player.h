@@ -31,6 +31,7 @@ struct tsm_replay {
     bool goes_back;      /* this run begins there, with what was kept */
     uint64_t *loop_ns;
     unsigned loop_count;
+    unsigned run;          /* the number of this one, from 0 */
     struct tsm_crew *crew; /* apart: it stays when a worker hangs */
     struct tsm_stall stall;
     struct sbt_record at; /* what is carried out, without its slots */
@@ -53,15 +54,29 @@ struct tsm_replay {
     /* Workers that still hang; leak checkers find them here. */
     struct tsm_crew *left_crew;
     struct tsm_backend_state *left_state;
-    void *left_closing;
+    struct tsm_closing *left_closing; /* (closing.c) */
     struct tsm_replay *next_left;
     bool
         has_unblocked_waiters; /* commands were still waiting for the host when the records ended */
     bool ran;
 };
 
+/* Tests whether the options ask for the stream. */
+bool tsm_is_wanted_stream(const struct tsm_replay *p, uint32_t stream);
+
 /* Submit everything that is wanted and verify on the way, once; then the device is idle. */
 int tsm_walk(struct tsm_replay *p);
+
+/* Returns how often everything is run: for times, too. */
+unsigned tsm_timing_run_count(const struct tsm_replay *p);
+/* Tests whether this run is one whose results are compared, or whose commands are timed. */
+bool tsm_timing_is_compared(const struct tsm_replay *p);
+bool tsm_timing_is_timed(const struct tsm_replay *p);
+/* Around each run: has the commands timed, and hands the times out. */
+int tsm_timing_begin(struct tsm_replay *p);
+int tsm_timing_end(struct tsm_replay *p);
+/* Makes the counts of the result those of the run that was compared. */
+void tsm_timing_settle(struct tsm_replay *p, const struct tsm_replay_result *compared);
 
 /* Judges what the runs gave: p->result.verdict, why, and the counts of comparisons. Once, after
  * them. */

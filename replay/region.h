@@ -31,7 +31,7 @@ struct tsm_extent {
 /* Bytes from the first to the last one, gaps included; 0 for an empty box. False: more than 2^64.
  */
 bool tsm_extent_size(const struct tsm_extent *extent, uint64_t *size);
-/* The same without the gaps. */
+/* Computes the size without gaps. Returns false if it exceeds 2^64. */
 bool tsm_extent_packed(const struct tsm_extent *extent, uint64_t *size);
 
 #endif

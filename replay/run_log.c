@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "analysis/diff/difference.h"
 
@@ -16,27 +17,13 @@
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static int make_file(void)
-{
-    const char *folder = getenv("TMPDIR");
-    char path[512];
-    int fd;
-
-    tsm_format(path, sizeof(path), "%s/tracesmith-check-XXXXXX", folder ? folder : "/tmp");
-    fd = mkstemp(path); /* output: 0600, new, and without a name from the next line on */
-    if (fd < 0)
-        return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
-    unlink(path);
-    return fd;
-}
-
 int tsm_run_log_init(struct tsm_run_log *log)
 {
     log->pieces_fd = -1;
-    log->list_fd = make_file();
+    log->list_fd = tsm_output_file_unnamed();
     if (log->list_fd < 0)
         return log->list_fd;
-    log->pieces_fd = make_file();
+    log->pieces_fd = tsm_output_file_unnamed();
     return log->pieces_fd < 0 ? log->pieces_fd : 0;
 }
 
@@ -189,8 +176,8 @@ static bool find_piece(struct tsm_run_reader *r, const struct sbt_key *key, uint
            !memcmp(head, key, sizeof(*key)) && fread(out, 1, size, r->pieces) == size;
 }
 
-/* Does fresh memory hold other bytes in this run than in the logged one? In what the program read
- * back, such bytes are a difference: it has read what nobody wrote. */
+/* Tests whether fresh memory holds other bytes in this run than in the logged one. Such bytes are a
+ * difference if the program read them back: it has read bytes that were never written. */
 static bool may_be_fresh(const struct tsm_run_reader *r)
 {
     return r->fresh_then != r->fresh_now && r->now.kind == TSM_OBSERVED_REGION;

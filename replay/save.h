@@ -20,7 +20,8 @@ struct tsm_saved {
     const void *user, *user_state; /* read()'s; its offset is one of all the memory */
 };
 
-/* Who wants all that a checkpoint holds. Functions give 0 or a negative error, which ends it. */
+/* Receives everything that a checkpoint holds. Its functions return 0, or a negative error that
+ * ends the checkpoint. */
 struct tsm_saver {
     int (*memory)(void *user, const struct tsm_saved *saved);
     /* kind to layers of a STATE record; `type` is the object's */
@@ -31,7 +32,7 @@ struct tsm_saver {
     uint64_t part_first, part_end;
 };
 
-/* After tsm_replay_run(), before the replay is destroyed. */
+/* Takes a checkpoint. Call after tsm_replay_run(), before the replay is destroyed. */
 int tsm_replay_save(struct tsm_replay *replay, const struct tsm_saver *saver);
 
 #endif

@@ -50,8 +50,9 @@ struct tsm_stall {
     bool has_released;
 };
 
-/* From the main thread while it waits. `record`: the one that is carried out. Nothing has moved for
- * `still_ns`; `progress` changes when something does. Returns whether a command answered. */
+/* Tries to get a replay on that stands still; called by the main thread while it waits. `record` is
+ * being carried out, nothing has moved for `still_ns`, and `progress` changes when something does.
+ * Returns whether a command answered. */
 bool tsm_stall_look(struct tsm_stall *stall, const struct sbt_record *record, uint64_t progress,
                     uint64_t still_ns);
 

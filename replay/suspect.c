@@ -96,7 +96,7 @@ static uint64_t shared_address(const struct command *a, const struct command *b)
     return 0;
 }
 
-/* Must `earlier` have been carried out before `later`, by the order that the trace shows? */
+/* Tests whether the order in the trace requires `earlier` to be done before `later`. */
 static int is_ordered(struct sbt_reader *reader, const struct command *later,
                       const struct command *earlier, bool *out)
 {

@@ -51,7 +51,36 @@ static void answer_different(struct tsm_replay *p)
            d->stream, (ull)d->position, (ull)d->offset, (ull)d->buffer);
 }
 
-/* Can something that came before it be the reason for the difference? */
+static bool is_wait_for_all(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(p->reader, record->type);
+
+    return schema && schema->kind == SBT_KIND_SYNC && record->stream == SBT_STREAM_NONE &&
+           !(record->flags & SBT_RECORD_FAILED);
+}
+
+/* Tests whether a record behind the difference says that commands before it may have used what was
+ * recorded only then: before the first command after the next wait for all of them. */
+static bool is_recorded_late(struct tsm_replay *p, uint64_t at)
+{
+    const struct sbt_filter filter = {.seq_first = at + 1, .seq_end = UINT64_MAX};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    bool is_late = false, is_over = false, has_waited = false;
+
+    if (sbt_cursor_create(&cursor, p->reader, &filter, 1) < 0)
+        return false;
+    while (!is_late && !is_over && sbt_cursor_next(cursor, &record) == 1) {
+        is_late = SBT_TYPE_API(record->type) == SBT_API_CORE && record->flags & SBT_RECORD_LATE;
+        is_over = has_waited && record->position;
+        has_waited |= is_wait_for_all(p, record);
+    }
+    sbt_cursor_destroy(cursor);
+    return is_late;
+}
+
+/* Answers "cannot tell" if something that came before the difference can be its reason. Returns
+ * whether it did. */
 static bool is_explained(struct tsm_replay *p)
 {
     struct tsm_replay_result *r = &p->result;
@@ -88,11 +117,19 @@ static bool is_explained(struct tsm_replay *p)
                (ull)r->difference_count, (ull)r->checksum_count, (ull)p->stall.first_at);
         return true;
     }
-    if (p->verify.first_mixed) {
+    if (p->verify.first_mixed || is_recorded_late(p, at)) {
         answer(r, TSM_CANNOT_TELL,
                "%llu of %llu results differ, but mapped memory was written before that while the "
                "device was at work, by the program or the device, which may be why",
                (ull)r->difference_count, (ull)r->checksum_count);
+        return true;
+    }
+    if (p->has_need && p->need.unheard_seq < at) {
+        answer(r, TSM_CANNOT_TELL,
+               "%llu of %llu results differ, but commands of other streams were left out that the "
+               "program had waited for (record %llu) in a thread that may have told another one, "
+               "which may be why; replay without --streams",
+               (ull)r->difference_count, (ull)r->checksum_count, (ull)p->need.unheard_seq);
         return true;
     }
     if (plan->gap_count) {
@@ -109,7 +146,7 @@ static bool is_explained(struct tsm_replay *p)
 
 /* ---- what is missing ---------------------------------------------------------------------- */
 
-/* Does the part that was replayed go beyond what the trace still has? */
+/* Tests whether the replayed part goes beyond the records that the trace still has. */
 static bool reaches_end(const struct tsm_replay *p)
 {
     uint64_t end = p->options.filter.seq_end;
@@ -161,7 +198,8 @@ static bool is_tainted(struct tsm_replay *p)
     return true;
 }
 
-/* Whatever came out, the program did something that is not in the trace. */
+/* Answers "cannot tell" if commands waited for signals that nothing in the trace sets. Returns
+ * whether it did. */
 static bool is_released(struct tsm_replay *p)
 {
     if (!p->stall.released_count)

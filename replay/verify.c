@@ -21,6 +21,8 @@ void tsm_verify_finish(struct tsm_verify *v)
     free(v->chunk);
     v->chunk = NULL;
     tsm_map_finish(&v->parts);
+    tsm_map_finish(&v->skipped);
+    tsm_map_finish(&v->skipped_bytes);
 }
 
 /* ---- observations ------------------------------------------------------------------------- */
@@ -59,8 +61,9 @@ static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t befo
         v->first_result_seq = before_seq;
         if (v->backend->report)
             v->first_translated = v->backend->report->translated(v->state);
+        v->first_mixed = v->used_count;
         if (v->backend->compare && v->backend->compare->mixed)
-            v->first_mixed = v->backend->compare->mixed(v->state);
+            v->first_mixed += v->backend->compare->mixed(v->state);
     }
     if (v->on_difference)
         v->on_difference(v->user, d);
@@ -107,22 +110,79 @@ uint64_t tsm_verify_uncompared(const struct tsm_verify *v)
     return count;
 }
 
+static uint64_t command_key(uint64_t stream, uint64_t position)
+{
+    return stream << 40 | (position & 0xffffffffff);
+}
+
+/* Drops commands of `parts` whose other bytes come later: they lie outside of what was replayed. */
+static void drop_continued(struct tsm_verify *v)
+{
+    const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_READBACK);
+    const struct sbt_filter filter = {.seq_first = v->parts_seq};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+
+    if (sbt_cursor_create(&cursor, v->reader, &filter, 1) < 0)
+        return;
+    while (v->parts.count && sbt_cursor_next(cursor, &record) == 1)
+        if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK))
+            tsm_map_remove(&v->parts,
+                           command_key(sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, 0),
+                                       sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0)));
+    sbt_cursor_destroy(cursor);
+}
+
 void tsm_verify_end(struct tsm_verify *v)
 {
     turn_to(v, SBT_STREAM_NONE, 0);
+    if (v->parts.count)
+        drop_continued(v);
     for (size_t i = 0; i < v->parts.capacity; i++)
         if (v->parts.slots[i].used)
             tsm_verify_pass_over(v, TSM_UNCOMPARED_CUT); /* the rest was never asked for */
     tsm_map_finish(&v->parts);
 }
 
+int tsm_verify_skip(struct tsm_verify *v, const struct sbt_record *record,
+                    const struct sbt_schema *schema)
+{
+    const uint64_t key = command_key(sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, 0),
+                                     sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0));
+    int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    bool added;
+    uint64_t *last = tsm_map_insert(&v->skipped, record->thread, &added);
+    uint64_t *bytes = tsm_map_insert(&v->skipped_bytes, record->thread, &added);
+    struct sbt_blob blob;
+
+    if (!last || !bytes)
+        return tsm_fail(TSM_E_MEMORY, "no memory for what is read back");
+    if (*last != key)
+        *bytes = 0;
+    *last = key;
+    if (index >= 0 && sbt_record_blob(record, (uint32_t)index, &blob))
+        *bytes += blob.size;
+    return 0;
+}
+
+/* Returns how many bytes of a command's result have been passed: compared, or skipped. */
+static uint64_t bytes_before(const struct tsm_verify *v, uint64_t key, uint32_t thread)
+{
+    const uint64_t *done = tsm_map_find(&v->parts, key);
+    const uint64_t *last = tsm_map_find(&v->skipped, thread);
+
+    if (done)
+        return *done;
+    return last && *last == key ? *tsm_map_find(&v->skipped_bytes, thread) : 0;
+}
+
 /* Chooses what to compare of a command's `size` bytes, of which the record has `wanted`: what
  * follows the bytes that earlier records had. Returns its offset. */
-static int64_t next_part(struct tsm_verify *v, const struct tsm_difference *d, uint64_t wanted,
-                         uint64_t size)
+static int64_t next_part(struct tsm_verify *v, const struct sbt_record *record,
+                         const struct tsm_difference *d, uint64_t wanted, uint64_t size)
 {
-    const uint64_t key = (uint64_t)d->stream << 40 | (d->position & 0xffffffffff);
-    uint64_t *done = tsm_map_find(&v->parts, key), from = done ? *done : 0;
+    const uint64_t key = command_key(d->stream, d->position);
+    uint64_t *done = tsm_map_find(&v->parts, key), from = bytes_before(v, key, record->thread);
     bool added;
 
     if (from >= size)
@@ -135,10 +195,12 @@ static int64_t next_part(struct tsm_verify *v, const struct tsm_difference *d, u
     if (!done)
         return tsm_fail(TSM_E_MEMORY, "no memory for what is read back");
     *done = from + wanted;
+    v->parts_seq = record->seq + 1;
     return (int64_t)from;
 }
 
-/* Not what was recorded. 1: but perhaps nothing that the device did. */
+/* Tests whether bytes that differ from the recorded ones may be left from the program, so that the
+ * device did not write them. Returns 1 if so. */
 static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
                    const struct tsm_difference *d, const uint8_t *actual, uint64_t size)
 {
@@ -159,8 +221,8 @@ static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
     return left != NULL;
 }
 
-/* Not what was recorded, but a command after it may have written there, too, before the program
- * saw the bytes. 1: they are what lies there now. */
+/* Tests whether bytes that differ may come from a later command that wrote there before the program
+ * saw them. Returns 1 if the recorded bytes are there now. */
 static int is_later(struct tsm_verify *v, const struct sbt_blob *expected,
                     const struct tsm_difference *d, uint64_t size)
 {
@@ -194,8 +256,10 @@ static int compare_readback(struct tsm_verify *v, struct tsm_difference *d,
     turn_to(v, d->stream, d->position);
     if (result && (record->flags & SBT_RECORD_HELD)) {
         int later = is_later(v, expected, d, size);
-        if (!later)
+        if (!later) {
             tsm_verify_pass_over(v, TSM_UNCOMPARED_SHARED);
+            v->used_count += (record->flags & SBT_RECORD_LATE) != 0;
+        }
         v->comparison_count += later > 0;
         return later < 0 ? later : 1;
     }
@@ -245,7 +309,7 @@ int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
     if (expected.size < whole && size > expected.size)
         size = expected.size;
     if (size != expected.size) {
-        int64_t from = next_part(v, &d, expected.size, size);
+        int64_t from = next_part(v, record, &d, expected.size, size);
         if (from < 0)
             return (int)from;
         actual += from;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Comparing what a replay computed with what was recorded, and hashing it for comparison with other
- * replays. Main thread only; what is looked at has been waited for.
+ * replays. Main thread only; the memory that is compared is complete.
  */
 #ifndef REPLAY_VERIFY_H
 #define REPLAY_VERIFY_H
@@ -42,10 +42,15 @@ struct tsm_verify {
         bool has_left; /* bytes that differ are as the program left them */
     } last;
     struct tsm_map parts; /* of commands whose bytes take several records: bytes compared */
+    uint64_t parts_seq;   /* after the last such record */
+    struct tsm_map skipped, skipped_bytes; /* thread -> the command whose result it recorded last,
+                                              outside of the part that is compared; how much */
     struct tsm_difference first;
     uint64_t first_result_seq; /* of the record that `first` differs from */
     uint64_t first_translated; /* addresses that had been translated by then */
-    uint64_t first_mixed;      /* ... writes that the backend's mixed() had counted */
+    uint64_t first_mixed; /* ... writes that the backend's mixed() had counted, and used_count */
+    uint64_t used_count;  /* results not compared that commands may have used as the program had
+                             changed them */
     struct tsm_hasher_storage digest_storage;
     struct tsm_hasher *digest;
     uint8_t *chunk; /* VERIFY_CHUNK bytes */
@@ -55,23 +60,26 @@ struct tsm_verify {
 int tsm_verify_init(struct tsm_verify *v);
 void tsm_verify_finish(struct tsm_verify *v);
 
-/* This result cannot be compared. */
+/* Counts a result that cannot be compared. */
 static inline void tsm_verify_pass_over(struct tsm_verify *v, enum tsm_uncompared why)
 {
     v->uncompared_counts[why]++;
 }
 uint64_t tsm_verify_uncompared(const struct tsm_verify *v);
 
-/* A READBACK or CHECKSUM record. 1: equal, or could not be compared; 0: different. */
+/* Compares a READBACK or CHECKSUM record. Returns 1 if equal or not comparable, 0 if different. */
 int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
                         const struct sbt_schema *schema);
+/* Takes a READBACK record into account that is not compared: it may be the begin of more bytes. */
+int tsm_verify_skip(struct tsm_verify *v, const struct sbt_record *record,
+                    const struct sbt_schema *schema);
 int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
                         const struct sbt_schema *schema);
 
-/* Nothing more is compared: left_count is right from here on. */
+/* Ends the comparison; left_count is final then. */
 void tsm_verify_end(struct tsm_verify *v);
 
-/* All live regions, after `record`. The device has been waited for. */
+/* Hashes all live regions as they are after `record`. The device is idle. */
 int tsm_verify_regions(struct tsm_verify *v, const struct sbt_record *record);
 
 #endif

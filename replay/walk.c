@@ -13,6 +13,7 @@
 
 #include "api/traits.h"
 #include "base/clock.h"
+#include "format/filter.h"
 
 #define PROGRESS_RECORDS 4096 /* between two calls of options.progress */
 
@@ -34,7 +35,7 @@ static int settle_host(struct tsm_replay *p)
     return await_last(p, p->host);
 }
 
-/* Until all that was dealt out so far is sent. */
+/* Waits until all jobs dealt out so far are sent to the device. */
 static int await_submitted(struct tsm_replay *p)
 {
     int error = settle_host(p);
@@ -45,8 +46,8 @@ static int await_submitted(struct tsm_replay *p)
     return error;
 }
 
-/* Until all that was dealt out so far to the stream and the host is done: a wait of the host's is
- * over then, and a command that is a call. */
+/* Waits until all jobs dealt out so far to the stream and to the host's worker are done: waits of
+ * the host and commands that are calls have returned then. */
 static int await_sent(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
@@ -144,21 +145,7 @@ static bool is_past(const struct tsm_replay *p, const struct sbt_record *record)
 
 static bool in_range(const struct tsm_replay *p, const struct sbt_record *record)
 {
-    const struct sbt_filter *f = &p->options.filter;
-
-    return record->seq >= f->seq_first && (!f->seq_end || record->seq < f->seq_end) &&
-           record->time_ns >= f->time_first_ns &&
-           (!f->time_end_ns || record->time_ns < f->time_end_ns);
-}
-
-static bool in_streams(const struct tsm_replay *p, uint32_t stream)
-{
-    const struct sbt_filter *f = &p->options.filter;
-
-    for (size_t i = 0; i < f->stream_count; i++)
-        if (f->streams[i] == stream)
-            return true;
-    return !f->streams;
+    return sbt_filter_in_range(&p->options.filter, record);
 }
 
 static void settle(struct tsm_replay *p, int equal)
@@ -167,8 +154,8 @@ static void settle(struct tsm_replay *p, int equal)
         p->stop = true;
 }
 
-/* Is this the result of a command before the checkpoint that we start from, or of no work at all?
- */
+/* Tests whether this is the result of a command before the checkpoint that the replay starts from,
+ * or of no work at all. */
 static bool is_earlier(const struct tsm_replay *p, uint64_t stream, uint64_t position)
 {
     if (stream == SBT_STREAM_NONE || !position)
@@ -176,8 +163,8 @@ static bool is_earlier(const struct tsm_replay *p, uint64_t stream, uint64_t pos
     return stream < p->plan.stream_count && position <= p->plan.early_positions[stream];
 }
 
-/* Has the command that gave this result been carried out? What names none is of all that was sent.
- */
+/* Tests whether the command that gave this result was carried out. A result that names no command
+ * is that of all commands sent. */
 static bool was_run(const struct tsm_replay *p, uint64_t stream, uint64_t position)
 {
     const struct tsm_track *track;
@@ -192,6 +179,17 @@ static bool was_run(const struct tsm_replay *p, uint64_t stream, uint64_t positi
            !tsm_map_find(&p->plan.failed_places, tsm_plan_place((uint32_t)stream, position));
 }
 
+/* Tests whether all streams were carried out up to the record, so that all memory is as it was. */
+static bool is_whole_state(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    if (!p->has_need || !p->options.filter.streams)
+        return true;
+    for (uint32_t i = 0; i < p->need.stream_count; i++)
+        if (p->need.until_seq[i] < record->seq)
+            return false;
+    return true;
+}
+
 static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
                          const struct sbt_schema *schema)
 {
@@ -200,9 +198,14 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
     uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
     int error = 0, equal;
 
-    if (record->seq < p->plan.from_seq || is_past(p, record) || !in_range(p, record) ||
-        (stream != SBT_STREAM_NONE &&
-         (!in_streams(p, (uint32_t)stream) || tsm_map_find(&p->plan.other_streams, stream))))
+    if (!tsm_timing_is_compared(p) || record->seq < p->plan.from_seq)
+        return 0;
+    if (is_readback && !in_range(p, record))
+        return tsm_verify_skip(&p->verify, record, schema);
+    if (is_past(p, record) || !in_range(p, record) ||
+        (stream == SBT_STREAM_NONE && !is_whole_state(p, record)) ||
+        (stream != SBT_STREAM_NONE && (!tsm_is_wanted_stream(p, (uint32_t)stream) ||
+                                       tsm_map_find(&p->plan.other_streams, stream))))
         return 0;
     if (!was_run(p, stream, position) || (is_readback && stream >= p->order.track_count)) {
         if (!is_earlier(p, stream, position))
@@ -226,7 +229,7 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
 
 static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
 {
-    if (!in_range(p, record))
+    if (!in_range(p, record) || !tsm_timing_is_compared(p))
         return 0;
     bool is_stuck;
     int error = find_stuck(p, &is_stuck);
@@ -239,7 +242,7 @@ static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
 
 /* ---- records on no stream ----------------------------------------------------------------- */
 
-/* On the host's worker, so that a call that never returns does not take us with it. */
+/* Carries out a record on the host's worker: the main thread goes on if the call never returns. */
 static int do_host(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema, enum tsm_job_kind kind)
 {
@@ -485,7 +488,8 @@ static int pull_before(struct tsm_replay *p, const struct sbt_record *record)
     return error;
 }
 
-/* Was this record submitted before its turn? Then only its end is left to wait for. */
+/* Returns the place of a record that was submitted before its turn, of which only the end is left
+ * to wait for; NULL if it was not. */
 static const struct tsm_place *find_pulled(const struct tsm_replay *p,
                                            const struct sbt_record *record)
 {
@@ -536,6 +540,7 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_CORE_CHECKSUM:
         return verify_record(p, record, schema);
     case SBT_CORE_HOST_WRITE:
+    case SBT_CORE_HOST_RUNS:
         if (sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE)
             return 0; /* by a command, which carries it out when it runs */
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
@@ -589,7 +594,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
     }
 }
 
-/* Before the checkpoint: only what makes, frees or sets something that is still there then. */
+/* Carries out a record before the checkpoint, if it creates, frees or sets something that still
+ * exists at the checkpoint. */
 static int do_early(struct tsm_replay *p, const struct sbt_record *record,
                     const struct sbt_schema *schema)
 {
@@ -668,7 +674,7 @@ static int inspect(struct tsm_replay *p, const struct sbt_record *record)
     return error < 0 ? error : 0;
 }
 
-/* When all has been submitted. */
+/* Unblocks waiting commands. Call when everything has been submitted. */
 static int let_go(struct tsm_replay *p)
 {
     int error = await_submitted(p);

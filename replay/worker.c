@@ -37,10 +37,10 @@ struct tsm_worker {
     uint32_t stream;
     pthread_t thread;
     bool has_thread;
-    atomic_bool is_over; /* its thread does nothing more */
-    uint64_t added;      /* main thread only */
-    uint64_t freed;      /* so many are known to be done; main thread only */
-    uint64_t random;     /* of crew->delay; the thread's own */
+    bool is_over;    /* its thread does nothing more; under the lock */
+    uint64_t added;  /* main thread only */
+    uint64_t freed;  /* so many are known to be done; main thread only */
+    uint64_t random; /* of crew->delay; the thread's own */
 
     pthread_mutex_t lock;
     pthread_cond_t wake;  /* jobs, or stop */
@@ -68,7 +68,7 @@ static void *append(uint8_t **at, const void *data, size_t size)
     return p;
 }
 
-/* One block: the record lives no longer than the cursor's next step. */
+/* Copies the job and its record into one block: the cursor's next step ends the record's life. */
 static struct job *copy_job(const struct tsm_job *from)
 {
     const struct sbt_record *r = from->record;
@@ -199,11 +199,13 @@ static void end(struct tsm_worker *w, const struct job *job, int error)
     w->done++;
     if (!error && job->kind == TSM_JOB_WAIT)
         w->unfinished.count = 0;
-    if (w->awaited && w->done >= w->awaited) {
+    bool is_awaited = w->awaited && w->done >= w->awaited;
+    if (is_awaited)
         w->awaited = 0; /* those who wait for more say so again */
-        pthread_cond_broadcast(&w->moved);
-    }
     pthread_mutex_unlock(&w->lock);
+    /* Wakes without the lock: a woken thread would wait for it at once. */
+    if (is_awaited)
+        pthread_cond_broadcast(&w->moved);
     atomic_fetch_add(&w->crew->progress, 1);
 }
 
@@ -216,6 +218,15 @@ static void pause_a_while(struct tsm_worker *w)
 
     if (r % 4 == 0)
         nanosleep(&t, NULL);
+}
+
+/* The last that a thread does with its worker. */
+static void leave(struct tsm_worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->is_over = true;
+    pthread_cond_broadcast(&w->moved);
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void *work(void *user)
@@ -240,7 +251,7 @@ static void *work(void *user)
         end(w, job, error);
         free(job);
     }
-    atomic_store(&w->is_over, true);
+    leave(w);
     return NULL;
 }
 
@@ -278,8 +289,7 @@ static bool rest(struct tsm_worker *w)
     if (!is_idle)
         return false;
     pthread_join(w->thread, NULL);
-    w->has_thread = w->rests = false;
-    atomic_store(&w->is_over, false);
+    w->has_thread = w->rests = w->is_over = false;
     w->crew->thread_count--;
     return true;
 }
@@ -340,18 +350,33 @@ static void stop_worker(struct tsm_worker *w)
     pthread_mutex_unlock(&w->lock);
 }
 
+static struct timespec time_of(uint64_t monotonic_ns)
+{
+    return (struct timespec){(time_t)(monotonic_ns / 1000000000u),
+                             (long)(monotonic_ns % 1000000000u)};
+}
+
+static bool await_over(struct tsm_worker *w, uint64_t until_ns)
+{
+    const struct timespec until = time_of(until_ns);
+    int error = 0;
+
+    pthread_mutex_lock(&w->lock);
+    while (!w->is_over && !error)
+        error = pthread_cond_timedwait(&w->moved, &w->lock, &until);
+    bool is_over = w->is_over;
+    pthread_mutex_unlock(&w->lock);
+    return is_over;
+}
+
 /* After an error a worker may wait for a command that is never going to be complete. */
 static bool end_all(struct tsm_crew *crew)
 {
     const uint64_t until = tsm_monotonic_ns() + tsm_crew_patience_ns(crew);
-    const struct timespec nap = {0, 1000000};
 
     for (struct tsm_worker *w = crew->workers; w; w = w->next)
-        while (w->has_thread && !atomic_load(&w->is_over)) {
-            if (tsm_monotonic_ns() >= until)
-                return false;
-            nanosleep(&nap, NULL);
-        }
+        if (w->has_thread && !await_over(w, until))
+            return false;
     return true;
 }
 
@@ -360,16 +385,10 @@ uint64_t tsm_crew_patience_ns(const struct tsm_crew *crew)
     return crew->timeout_ns < PATIENCE_NS ? crew->timeout_ns : PATIENCE_NS;
 }
 
-bool tsm_crew_finish(struct tsm_crew *crew, bool failed)
+static void destroy_workers(struct tsm_crew *crew)
 {
     struct tsm_worker *w;
 
-    if (crew->hung)
-        return false;
-    for (w = crew->workers; w; w = w->next)
-        stop_worker(w);
-    if (failed && !end_all(crew))
-        return false;
     for (w = crew->workers; w; w = w->next)
         if (w->has_thread)
             pthread_join(w->thread, NULL);
@@ -381,6 +400,35 @@ bool tsm_crew_finish(struct tsm_crew *crew, bool failed)
         free(w);
     }
     pthread_mutex_destroy(&crew->lock);
+}
+
+bool tsm_crew_finish(struct tsm_crew *crew, bool failed)
+{
+    if (crew->hung)
+        return false;
+    for (struct tsm_worker *w = crew->workers; w; w = w->next)
+        stop_worker(w);
+    if (failed && !end_all(crew))
+        return false;
+    destroy_workers(crew);
+    return true;
+}
+
+bool tsm_crew_collect(struct tsm_crew *crew)
+{
+    const struct tsm_backend_waits *waits = crew->backend->waits;
+    int none = 0;
+
+    atomic_compare_exchange_strong(&crew->error, &none,
+                                   TSM_E_DEVICE); /* no more jobs are carried out */
+    if (waits && waits->release)
+        waits->release(crew->state);
+    for (struct tsm_worker *w = crew->workers; w; w = w->next)
+        stop_worker(w);
+    for (struct tsm_worker *w = crew->workers; w; w = w->next)
+        if (w->has_thread && !await_over(w, 0))
+            return false;
+    destroy_workers(crew);
     return true;
 }
 
@@ -426,12 +474,12 @@ int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_
     }
     pthread_mutex_lock(&w->lock);
     w->queue[w->queued++ % TSM_WORKER_QUEUE] = job;
-    if (!w->crew->permute) {
+    if (!w->crew->permute)
         w->allowed = w->queued;
-        if (must_wake(w, job, place))
-            pthread_cond_signal(&w->wake);
-    }
+    bool wakes = !w->crew->permute && must_wake(w, job, place);
     pthread_mutex_unlock(&w->lock);
+    if (wakes)
+        pthread_cond_signal(&w->wake);
     w->added++;
     if (place)
         *place = (struct tsm_place){w, w->added};
@@ -441,9 +489,10 @@ int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_
 struct tsm_place tsm_worker_last(struct tsm_worker *w)
 {
     pthread_mutex_lock(&w->lock);
-    if (w->taken < w->allowed)
-        pthread_cond_signal(&w->wake);
+    bool has_jobs = w->taken < w->allowed;
     pthread_mutex_unlock(&w->lock);
+    if (has_jobs)
+        pthread_cond_signal(&w->wake);
     return (struct tsm_place){w, w->added};
 }
 
@@ -539,8 +588,7 @@ static int fail_hung(struct tsm_crew *crew)
 static bool wait_slice(const struct tsm_place *place)
 {
     struct tsm_worker *w = place->worker;
-    uint64_t until = tsm_monotonic_ns() + SLICE_NS;
-    struct timespec t = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    const struct timespec t = time_of(tsm_monotonic_ns() + SLICE_NS);
     int error = 0;
 
     pthread_mutex_lock(&w->lock);

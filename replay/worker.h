@@ -7,7 +7,8 @@
  *
  * After the first error no further job is carried out, but all are taken off the queues, so that
  * every place is still reached and nobody waits for ever, except for a driver that never returns:
- * tsm_crew_await() gives up on that after the timeout, and then the workers are left behind.
+ * tsm_crew_await() gives up on that after the timeout, and the workers then stay until the process
+ * ends.
  *
  * Permuted: a worker carries out a job only when the main thread has let it, which it does while it
  * waits for a place: one job after the other, among the first ones of all workers whose places are
@@ -66,6 +67,9 @@ int tsm_crew_init(struct tsm_crew *crew);
  * `failed`: the replay has, so that one may not come back; after tsm_crew_patience_ns() it is taken
  * to hang. */
 bool tsm_crew_finish(struct tsm_crew *crew, bool failed);
+/* Ends and joins the workers of a crew that was left, if all of them have nothing under way. Waits
+ * for none. Returns false if one still hangs. */
+bool tsm_crew_collect(struct tsm_crew *crew);
 uint64_t tsm_crew_patience_ns(const struct tsm_crew *crew);
 
 /* The crew's first error as this thread's, 0 when there is none. */
@@ -92,8 +96,8 @@ struct tsm_place tsm_worker_last(struct tsm_worker *w);
 
 bool tsm_place_reached(const struct tsm_place *place);
 
-/* From the main thread: wait for a place. TSM_E_DEVICE when no worker got on for timeout_ns; the
- * message says which command on which stream. Any worker's error is returned, too. */
+/* Waits for a place, from the main thread. TSM_E_DEVICE: no worker finished a job for timeout_ns;
+ * the message names the command and its stream. Returns any worker's error, too. */
 int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place);
 
 #endif

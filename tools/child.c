@@ -26,9 +26,36 @@ static int cannot_run(const char *program, int error)
     return error == ENOENT ? TSM_EXIT_NOT_FOUND : TSM_EXIT_NOT_RUN;
 }
 
+static bool is_elf(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char magic[SELFMAG] = "";
+    const bool is_read = fd >= 0 && read(fd, magic, sizeof(magic)) == SELFMAG;
+
+    if (fd >= 0)
+        close(fd);
+    return is_read && memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+/* Replaces this process. execvp() hands to a shell what the kernel cannot run: right for a script
+ * without a first line for the kernel, but a shell takes a program of another machine for text. */
+static void replace_process(char *const *argv)
+{
+    if (strchr(argv[0], '/')) {
+        execv(argv[0], argv);
+        if (errno != ENOEXEC)
+            return;
+        if (is_elf(argv[0])) {
+            errno = ENOEXEC;
+            return;
+        }
+    }
+    execvp(argv[0], argv);
+}
+
 int tsm_program_exec(char *const *argv)
 {
-    execvp(argv[0], argv);
+    replace_process(argv);
     return cannot_run(argv[0], errno);
 }
 
@@ -63,11 +90,11 @@ static void restore_handlers(const struct sigaction old[4])
         sigaction(signals[i], &old[i], NULL);
 }
 
-/* In the child. The pipe closes by itself when exec succeeds. */
+/* Runs the program, in the child. The pipe closes by itself when exec succeeds. */
 static void start(char *const *argv, int report, const struct sigaction old[4])
 {
     restore_handlers(old);
-    execvp(argv[0], argv);
+    replace_process(argv);
     int error = errno;
     if (write(report, &error, sizeof(error)) < 0)
         _exit(TSM_EXIT_OURS);

@@ -41,7 +41,7 @@ struct tsm_command {
 /* NULL-terminated, in the order in which help lists them. */
 extern const struct tsm_command *const tsm_commands[];
 
-/* By name or alias; NULL when there is none. */
+/* Finds a command by name or alias; NULL when there is none. */
 const struct tsm_command *tsm_command_find(const char *name);
 
 /* Complains that `name` is no command, with the one that may have been meant. Returns the exit
@@ -63,7 +63,7 @@ struct tsm_common {
 };
 extern const struct tsm_option tsm_common_options[];
 
-/* Run `command` with its arguments (argv[0] is not looked at). Returns the exit status. */
+/* Run `command` with its arguments (argv[0] is ignored). Returns the exit status. */
 int tsm_command_run(const struct tsm_command *command, int argc, char **argv);
 
 /* The command's help as a page, for --help and the man page. */

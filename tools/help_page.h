@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A page of documentation, written once and shown in two styles: plain text for --help, roff for
- * man(1). What is shown is told in terms of headings, paragraphs, items and verbatim text.
+ * man(1). A page consists of headings, paragraphs, items and verbatim text.
  */
 #ifndef TOOLS_HELP_PAGE_H
 #define TOOLS_HELP_PAGE_H

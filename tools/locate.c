@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From the program's folder; the first that exists is taken. TSM_LIBDIR is the way from an
- * installed program's folder to that of libraries. */
+/* Paths relative to the program's folder; the first that exists is taken. TSM_LIBDIR leads from the
+ * folder of an installed program to that of libraries. */
 static const char *const candidates[][4] = {
     [TSM_PLACE_CAPTURE] = {"../interpose/libts_capture.so", TSM_LIBDIR "/libts_capture.so",
                            TSM_LIBDIR "/tracesmith/libts_capture.so"},

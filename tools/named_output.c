@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "capture/lane/salvage.h"
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 #include "tracesmith/error.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static int check_folder(const char *path)
     const char *slash = strrchr(path, '/');
     char folder[PATH_MAX];
 
-    if (strlen(path) >= sizeof(folder) - 32) /* room for a name beside it */
+    if (strlen(path) >= sizeof(folder) - 32) /* room for another name in the folder */
         return tsm_fail(TSM_E_ARGUMENT, "%s: the path is too long", path);
     tsm_format(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path + 1) : 1,
                slash ? path : ".");
@@ -49,8 +49,8 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
 }
 
-/* Puts what a dead program left beside the old trace into it: nothing that comes later may take
- * these for records of the new one. */
+/* Salvages records of a dead program into the old trace, so that no later tool takes them for
+ * records of the new one. */
 static int check_finished(const char *path)
 {
     struct tsm_salvage_result result = {0};

@@ -3,7 +3,7 @@
  * Files that a command writes because the user named them, by one rule: a trace replaces a trace,
  * any other output replaces any other file, --force replaces both; a file of somebody else, a link,
  * a folder and a trace that is still being recorded are never replaced. Commands check before they
- * begin to work. Who creates the files, and with which mode: base/output_file.h, format/writer.c.
+ * begin to work. Who creates the files, and with which mode: base/output_file.h, format/write/writer.c.
  */
 #ifndef TOOLS_NAMED_OUTPUT_H
 #define TOOLS_NAMED_OUTPUT_H
@@ -37,7 +37,7 @@ bool tsm_output_is_trace(const char *path);
 /* A trace that takes the place of an older file when it is whole. */
 struct tsm_output {
     char path[PATH_MAX];    /* as the user named it */
-    char written[PATH_MAX]; /* where to write it: `path`, or a name beside it that is not there */
+    char written[PATH_MAX]; /* where to write it: `path`, or a new name in the same folder */
 };
 
 /* Checks, and fills `out`. Creates nothing. */

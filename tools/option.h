@@ -26,7 +26,7 @@ enum tsm_option_type {
     TSM_OPTION_PARSED,  /* whatever `parse` makes of it */
 };
 
-/* In nanoseconds it fits into 64 bits, added to a clock, too. */
+/* Largest number of seconds: in nanoseconds, added to a clock, it still fits into 64 bits. */
 #define TSM_OPTION_SECONDS_MAX 1000000000u
 
 struct tsm_option {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define REPORTED_MAX     8
-#define STREAM_COUNT_MAX 256 /* looked at one by one */
+#define STREAM_COUNT_MAX 256 /* each is counted */
 
 /* %p, %h and %r of an output's name become "*"; what glob(3) gives meaning to is quoted. */
 static void make_pattern(char *out, size_t size, const char *output, const char *before_suffix)

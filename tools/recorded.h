@@ -25,7 +25,7 @@ void tsm_recording_begin(struct tsm_recording *recording, const char *output);
  * each trace, that of process `pid` first; or that there is none, and why that may be. */
 void tsm_recording_report(const struct tsm_recording *recording, pid_t pid);
 
-/* All of them, in no order. */
+/* Calls `look` for each trace, in no order. */
 void tsm_recording_each(const struct tsm_recording *recording,
                         void (*look)(const char *path, void *user), void *user);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/selection.h"
+
 #include "tools/terminal.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ static bool add_streams(struct tsm_selection_streams *out, uint64_t first, uint6
     return true;
 }
 
-static bool take_number(uint64_t *out, const char **text)
+bool tsm_selection_take_number(uint64_t *out, const char **text)
 {
     char *end;
 
@@ -49,11 +50,11 @@ bool tsm_selection_parse_streams(void *field, const char *text)
             text += 4;
             continue;
         }
-        if (!take_number(&first, &text))
+        if (!tsm_selection_take_number(&first, &text))
             return false;
         last = first;
         is_range = *text == '-';
-        if (is_range && (text++, !take_number(&last, &text)))
+        if (is_range && (text++, !tsm_selection_take_number(&last, &text)))
             return false;
         if (!add_streams(out, first, last, !is_range))
             return false;
@@ -105,7 +106,7 @@ static bool take_bound(struct bound *out, const char *text, size_t size)
         return false;
     memcpy(copy, text, size);
     copy[size] = '\0';
-    if (!take_number(&out->value, &at))
+    if (!tsm_selection_take_number(&out->value, &at))
         return false;
     if (!*at)
         return true;
@@ -144,7 +145,7 @@ static bool take_label(struct tsm_selection_range *out, const char *text)
     uint64_t place = 1;
     size_t size = strlen(text);
 
-    if (mark && take_number(&place, &at) && !*at && place > 0)
+    if (mark && tsm_selection_take_number(&place, &at) && !*at && place > 0)
         size = (size_t)(mark - text);
     else
         place = 1;

@@ -24,6 +24,10 @@ struct tsm_selection_range {
     char label[256];
 };
 
+/* Reads the decimal digits at *text, and moves *text after them. Returns false if there are none,
+ * or if the number takes more than 64 bits. */
+bool tsm_selection_take_number(uint64_t *out, const char **text);
+
 /* "0,2", "0-3,none" */
 bool tsm_selection_parse_streams(void *field, const char *text);
 

@@ -52,7 +52,7 @@ const char *tsm_paint(enum tsm_paint paint);
  * is printed with a format goes through this; lines have tsm_text_line_clean(), JSON escapes by itself. */
 const char *tsm_clean(const char *text);
 
-/* The same of a text of several lines, which stay lines. */
+/* Writes a text of several lines, each cleaned. */
 void tsm_put_lines(FILE *out, const char *text);
 
 /* "NAME: message". Control characters but line ends are escaped. complain() always, note() unless --quiet. complain returns TSM_EXIT_ERROR. */

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "capture/lane/salvage.h"
-#include "format/reader_progress.h"
+#include "format/read/progress.h"
 #include "tools/terminal.h"
 
 #include <inttypes.h>
@@ -102,17 +102,17 @@ void tsm_trace_show_progress(struct sbt_reader *reader, const char *what)
         tsm_progress_end();
 }
 
-void tsm_trace_note_damage(const struct sbt_reader *reader, size_t *told)
+void tsm_trace_note_damage(const struct sbt_reader *reader, size_t *noted)
 {
     enum { LINES_MAX = 10 };
     size_t count = sbt_reader_damage_count(reader);
 
-    for (; *told < count && *told < LINES_MAX; (*told)++)
-        tsm_note("%s: %s", sbt_reader_name(reader), sbt_reader_damage(reader, *told));
-    if (*told == LINES_MAX && count > LINES_MAX) {
+    for (; *noted < count && *noted < LINES_MAX; (*noted)++)
+        tsm_note("%s: %s", sbt_reader_name(reader), sbt_reader_damage(reader, *noted));
+    if (*noted == LINES_MAX && count > LINES_MAX) {
         tsm_note("%s: ... %zu more; 'tracesmith check' lists them", sbt_reader_name(reader),
                  count - LINES_MAX);
-        *told = count;
+        *noted = count;
     }
 }
 

@@ -80,7 +80,7 @@ int tsm_cpu_events_align(struct tsm_cpu_events *events, enum tsm_clock_way way, 
 int tsm_cpu_events_take(struct tsm_cpu_events *events, const struct tsm_ring_jobs *jobs);
 
 /* A session of kernel records in the making. Zeroed but for `out`, which begins empty and may be
- * cleared at any time: nothing is looked at again. */
+ * cleared at any time: nothing in it is read again. */
 struct tsm_cpu_encoder {
     struct tsm_buffer *out;
     uint64_t gseq;
@@ -88,7 +88,8 @@ struct tsm_cpu_encoder {
     bool lost[TSM_CPU_MAX]; /* after the CPU's last record */
 };
 
-/* STREAM_INFO and where events come from. `features` are GRTRACE_FEATURE_*, beside FEATURE_CPU. */
+/* Writes STREAM_INFO and the source of the events. `features`: GRTRACE_FEATURE_* in addition to
+ * FEATURE_CPU. */
 void tsm_cpu_encode_begin(struct tsm_cpu_encoder *encoder, uint64_t ts_ns, uint64_t features,
                           const char *source);
 /* So many events of the CPU are missing here. */

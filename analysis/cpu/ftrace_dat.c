@@ -419,7 +419,8 @@ static void add_offset(struct tsm_cpu_events *events, size_t first, int64_t offs
         all[i].ts_ns += (uint64_t)offset_ns;
 }
 
-/* Up to where versions differ; NULL: the file is none that we can read, and *error says why. */
+/* Reads the head, up to the part in which versions differ. Returns NULL, and sets *error, if the
+ * file cannot be read. */
 static const char *read_head(struct dat *d, struct tsm_view *v, int *error)
 {
     const char *version;

@@ -7,15 +7,16 @@
 
 #include "analysis/cpu/ftrace_format.h"
 
-/* `data` begins as such a file does. */
+/* Tests whether `data` begins like such a file. */
 bool tsm_ftrace_dat_is(const uint8_t *data, size_t size);
 
-/* All events of all instances that we know, in the file's order. Files of little-endian machines with
- * 64-bit longs; compressed with zstd or not. TSM_E_FORMAT: it ends early or contradicts itself;
- * `events` then holds what was there before. TSM_E_UNSUPPORTED: another machine, compression or version. */
+/* Reads the known events of all instances, in the file's order. Files of little-endian machines
+ * with 64-bit longs; compressed with zstd or not. TSM_E_FORMAT: it ends early or contradicts
+ * itself; `events` then holds what was there before. TSM_E_UNSUPPORTED: another machine,
+ * compression or version. */
 int tsm_ftrace_dat(struct tsm_cpu_events *events, const uint8_t *data, size_t size);
 
-/* The same file without events, as perf keeps one for its tracepoints: the layouts alone. */
+/* Reads the layouts of a file without events, as perf keeps one for its tracepoints. */
 int tsm_ftrace_dat_formats(struct tsm_ftrace_formats *formats, const uint8_t *data, size_t size);
 
 #endif

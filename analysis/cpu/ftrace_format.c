@@ -234,7 +234,7 @@ int tsm_ftrace_event(struct tsm_cpu_events *events, const struct tsm_ftrace_form
 
 /* ---- text ---- */
 
-/* After " name=" or at the begin after "name="; NULL. */
+/* Returns the text after " name=", or after "name=" at the begin; NULL if there is none. */
 static const char *value_of(const char *text, const char *name)
 {
     size_t size = strlen(name);

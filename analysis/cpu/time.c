@@ -302,7 +302,7 @@ static uint64_t irq_within(const struct tsm_cpu_time *time, uint16_t cpu, uint64
     return sum;
 }
 
-/* Did the thread run all the while? Then nobody's loss matters to it. */
+/* Tests whether the thread ran during all of [from, to). Lost events do not matter to it then. */
 static bool ran_through(const struct tsm_cpu_time *time, uint32_t tid, uint64_t from_ns,
                         uint64_t to_ns)
 {
@@ -313,7 +313,7 @@ static bool ran_through(const struct tsm_cpu_time *time, uint32_t tid, uint64_t 
            slices[at].begin_ns <= from_ns && slices[at].end_ns >= to_ns;
 }
 
-/* May something be missing of what the thread did? Of threads in general: 0. */
+/* Tests whether events of the thread may be missing within [from, to). `tid` 0: of any thread. */
 static bool has_gap(const struct tsm_cpu_time *time, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
 {
     const struct tsm_cpu_gap *gaps = (const void *)time->gaps.data;

@@ -37,13 +37,13 @@ struct tsm_cpu_gap {
     uint64_t latest_ns; /* end of this one, and of those before it */
 };
 
-/* Zeroed: of no events. */
+/* Times of threads, by the events of their CPUs. Zeroed: of no events. */
 struct tsm_cpu_time {
     struct tsm_buffer slices;   /* in order of tid, then time */
     struct tsm_buffer irqs;     /* in order of CPU, then time */
     struct tsm_buffer ios;      /* in order of begin */
     struct tsm_buffer gaps;     /* in order of begin */
-    struct tsm_map processes;   /* tid -> pid, where an event told */
+    struct tsm_map processes;   /* tid -> pid, if an event says so */
     struct tsm_map cgroups;     /* tid -> cgroup */
     struct tsm_map names;       /* tid -> place + 1 of an event with its name */
     uint64_t first_ns, last_ns; /* of the events */
@@ -67,10 +67,11 @@ struct tsm_cpu_sum {
 void tsm_cpu_time_sum(struct tsm_cpu_sum *out, const struct tsm_cpu_time *time, uint32_t tid,
                       uint32_t pid, uint64_t from_ns, uint64_t to_ns);
 
-/* When the thread ran for the first time at or after `from_ns`; TSM_CPU_NA. */
+/* Returns when the thread ran for the first time at or after `from_ns`; TSM_CPU_NA if it is not
+ * known. */
 uint64_t tsm_cpu_time_runs(const struct tsm_cpu_time *time, uint32_t tid, uint64_t from_ns);
 
-/* On CPUs in all, threads of that name ("trace-cmd"). */
+/* Returns how long threads of that name ("trace-cmd") were on CPUs, in ns. */
 uint64_t tsm_cpu_time_of_name(const struct tsm_cpu_time *time, const struct tsm_cpu_events *events,
                               const char *name);
 

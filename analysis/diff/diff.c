@@ -48,6 +48,7 @@ struct diff {
     const struct tsm_diff_options *options;
     struct tsm_diff_result *out;
     bool has_functions;   /* one of the traces */
+    bool is_crossed;      /* see tsm_survey_is_crossed() */
     bool skips_checksums; /* one of the traces has none */
     bool is_readback;     /* the first difference is in what came back */
     int error;            /* memory for sequences ran out */
@@ -119,7 +120,7 @@ static struct tsm_sequence *core_sequence(struct diff *d, struct side *side, con
     if (is_core(record, SBT_CORE_CHECKPOINT_BEGIN))
         side->in_start = record->seq < side->survey.start_end_seq ||
                          (record->slot_count > 1 && (record->slots[1] & SBT_CHECKPOINT_START));
-    if (is_core(record, SBT_CORE_HOST_WRITE) && sent && wants_stream(d->options, SBT_STREAM_NONE))
+    if (tsm_field_diff_is_write(record) && sent && wants_stream(d->options, SBT_STREAM_NONE))
         return d->has_functions ? find(d, TSM_SEQUENCE_WRITES, 0)
                                 : find_thread(d, side, record->thread, TSM_SEQUENCE_HELD);
     if (is_readback(record) && wants_stream(d->options, stream_of(record, h->schema)))
@@ -165,9 +166,16 @@ static const char *const sequence_names[TSM_SEQUENCE_KINDS] = {
     "memory at the start",
 };
 
+/* Whether scattered writes are recorded one by one depends on what the device does meanwhile. */
 static bool is_held(const struct half *h)
 {
-    return h->record && (h->record->flags & SBT_RECORD_HELD) != 0;
+    return h->record &&
+           ((h->record->flags & SBT_RECORD_HELD) != 0 || is_core(h->record, SBT_CORE_HOST_RUNS));
+}
+
+static bool has_writers(const struct diff *d)
+{
+    return d->sides[0].survey.has_writers || d->sides[1].survey.has_writers;
 }
 
 /* Tests whether a difference in the sequence may be chance, or come of settings of the recorder. */
@@ -178,12 +186,14 @@ static bool may_vary(const struct diff *d, const struct tsm_sequence *sequence,
     case TSM_SEQUENCE_WRITES:
         return true;
     case TSM_SEQUENCE_HELD: /* what follows one that chance put there is not of the same commands */
-        return d->sides[0].survey.held_count != d->sides[1].survey.held_count ||
+        return has_writers(d) || d->sides[0].survey.held_count != d->sides[1].survey.held_count ||
                (sequence->has_held && (!f || strcmp(f->field, "bytes") != 0));
-    case TSM_SEQUENCE_READBACKS:
-        return f && is_held(a) != is_held(b) && strcmp(f->field, "bytes") == 0;
-    case TSM_SEQUENCE_CHECKSUMS:
-        return d->skips_checksums;
+    case TSM_SEQUENCE_READBACKS: /* which results of one command there are, also */
+        return f && (is_held(a) != is_held(b) || strcmp(f->field, "bytes") != 0);
+    case TSM_SEQUENCE_CHECKSUMS: /* how many there are may depend on when the program asks */
+        return d->skips_checksums ||
+               d->sides[0].survey.checksum_count != d->sides[1].survey.checksum_count ||
+               (f && strcmp(f->field, "xxh3_128") != 0);
     case TSM_SEQUENCE_START: /* the order of memory is chance, its content is not */
         return !f || (strcmp(f->field, "bytes") != 0 && strcmp(f->field, "value") != 0);
     default:
@@ -223,6 +233,12 @@ static void doubt_pair(struct diff *d, const struct tsm_sequence *sequence, cons
                    "writes to host memory differ from record %llu on: functions that the GPU calls "
                    "write there, too, and in which order is chance",
                    (unsigned long long)h->record->seq);
+    else if (sequence->kind == TSM_SEQUENCE_HELD && has_writers(d))
+        tsm_format(d->doubt, sizeof(d->doubt),
+                   "record %llu of %s (%s) holds what several threads had written by then, and how "
+                   "much that was is chance",
+                   (unsigned long long)h->record->seq, sbt_reader_name(d->sides[!a->record].reader),
+                   h->schema->name);
     else if (sequence->kind == TSM_SEQUENCE_HELD || (f && is_held(a) != is_held(b)))
         tsm_format(d->doubt, sizeof(d->doubt),
                    "record %llu of %s (%s) holds what commands had written by then, and how many "
@@ -290,6 +306,20 @@ static void tell_field(struct diff *d, const struct half *a, const struct tsm_fi
     tsm_format(out->value_b, sizeof(out->value_b), "%s", f->value_b);
 }
 
+/* Threads are compared in the order in which they appear, streams by their numbers. */
+static void doubt_order(struct diff *d, const struct half *a, const struct half *b)
+{
+    const int trace = !a->record;
+    const struct half *h = trace ? b : a;
+
+    if (!*d->doubt)
+        tsm_format(d->doubt, sizeof(d->doubt),
+                   "record %llu of %s (%s) has another counterpart, or none: threads that do the "
+                   "same begin, or make their streams, in another order",
+                   (unsigned long long)h->record->seq, sbt_reader_name(d->sides[trace].reader),
+                   h->schema->name);
+}
+
 /* A difference is kept when it is the earliest so far. `f`: NULL when one of the records is
  * missing. */
 static void tell(struct diff *d, const struct half *a, const struct half *b,
@@ -297,9 +327,12 @@ static void tell(struct diff *d, const struct half *a, const struct half *b,
 {
     struct tsm_diff_result *out = d->out;
     uint64_t place = a->record ? a->record->seq : SEQ_NONE - 1;
-
     uint64_t other = b->record ? b->record->seq : SEQ_NONE - 1;
 
+    if (d->is_crossed) {
+        doubt_order(d, a, b);
+        return;
+    }
     if (out->verdict == TSM_DIFFERENT &&
         (place > out->seq_a || (place == out->seq_a && other >= out->seq_b)))
         return;
@@ -354,6 +387,11 @@ static int note_pair(struct diff *d, struct tsm_sequence *sequence, const struct
                                      b->record->position);
 }
 
+static bool is_result(const struct tsm_sequence *sequence)
+{
+    return sequence->kind == TSM_SEQUENCE_READBACKS || sequence->kind == TSM_SEQUENCE_CHECKSUMS;
+}
+
 /* Which of two results comes first, as of commands that are not the same one: -1, 1; 0: of the
  * same. */
 static int order_results(const struct diff *d, const struct tsm_sequence *sequence,
@@ -361,7 +399,7 @@ static int order_results(const struct diff *d, const struct tsm_sequence *sequen
 {
     uint64_t x, y;
 
-    if (sequence->kind != TSM_SEQUENCE_READBACKS || d->options->readbacks_only)
+    if (!is_result(sequence) || d->options->readbacks_only)
         return 0;
     x = sbt_record_role(a->schema, a->record, SBT_ROLE_OF_POSITION, 0);
     y = sbt_record_role(b->schema, b->record, SBT_ROLE_OF_POSITION, 0);
@@ -423,7 +461,7 @@ static void miss(struct diff *d, struct tsm_sequence *sequence, int trace, const
 
     if (may_lack(d, a, b))
         note_lacking(d, a, b);
-    else if (sequence->kind == TSM_SEQUENCE_READBACKS && !d->options->readbacks_only)
+    else if (is_result(sequence) && !d->options->readbacks_only)
         doubt_lone_result(d, trace, h);
     else if (may_vary(d, sequence, a, b, NULL))
         doubt_pair(d, sequence, a, b, NULL);
@@ -486,7 +524,7 @@ static int take(struct diff *d, struct tsm_sequence *sequence, int trace, const 
 
 /* ---- passes ------------------------------------------------------------------------------- */
 
-/* One more record of a trace. */
+/* Takes the next record of a trace. */
 static int step(struct diff *d, int trace)
 {
     struct side *side = &d->sides[trace];
@@ -512,7 +550,8 @@ static int step(struct diff *d, int trace)
     return error;
 }
 
-/* Reads whichever trace is behind. With a difference, only until nothing before it is open. */
+/* Reads both traces, always the one of which less waits for a counterpart. After a difference reads
+ * the second one only while records of the first wait. */
 static int read_both(struct diff *d)
 {
     int error = 0;
@@ -706,6 +745,7 @@ static int survey(struct diff *d)
             error = tsm_extents_collect(&d->pairing.extents[i], d->sides[i].reader);
     }
     tsm_survey_compare(&d->sides[0].survey, &d->sides[1].survey);
+    d->is_crossed = tsm_survey_is_crossed(&d->sides[0].survey, &d->sides[1].survey);
     d->has_functions = d->sides[0].survey.has_functions || d->sides[1].survey.has_functions;
     d->skips_checksums = !d->sides[0].survey.checksum_count != !d->sides[1].survey.checksum_count;
     return error;

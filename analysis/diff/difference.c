@@ -41,8 +41,8 @@ static bool key_equal(const struct sbt_key *key, const uint8_t *actual, size_t s
     return tsm_key_equal(key, &have);
 }
 
-/* One piece, by its bytes; `piece` has room for them. The recording may hold its key only: then
- * *unknown. Is it different? */
+/* Compares one piece by its bytes; `piece` has room for them. Returns 1 if they differ. Sets
+ * *unknown if the recording holds the piece's key only. */
 static int compare_piece(struct tsm_difference *d, struct sbt_reader *reader,
                          const struct sbt_blob *blob, uint64_t base, const uint8_t *actual,
                          size_t size, uint8_t *piece, bool *unknown)

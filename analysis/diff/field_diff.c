@@ -314,8 +314,7 @@ static int compare_field(struct tsm_field_diff *out, const struct tsm_field_diff
         return TSM_FIELDS_AGREE;
     if (field->role == SBT_ROLE_OF_POSITION)
         return compare_positions(out, in, field->name, a, b);
-    if (in->records[0]->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) &&
-        field->role == SBT_ROLE_HOST_SRC)
+    if (tsm_field_diff_is_write(in->records[0]) && field->role == SBT_ROLE_HOST_SRC)
         return compare_written(out, in, field->name, a, b);
     switch (field->type) {
     case SBT_FIELD_STRING:

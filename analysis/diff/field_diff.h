@@ -49,4 +49,11 @@ int tsm_value_diff(struct tsm_field_diff *out, const struct tsm_field_diff_input
 /* An enum tsm_field_verdict, or an error. */
 int tsm_field_diff(struct tsm_field_diff *out, const struct tsm_field_diff_input *in);
 
+/* Tests whether it says what the program wrote. */
+static inline bool tsm_field_diff_is_write(const struct sbt_record *record)
+{
+    return record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) ||
+           record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_RUNS);
+}
+
 #endif

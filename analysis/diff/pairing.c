@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "format/memory_key.h"
 
 #define STEPS_MAX 4096 /* groups that cover one address; more means a strange trace */
 #define KINDS_MAX 4096 /* types of objects */
@@ -19,27 +20,70 @@ static int add_extent(struct tsm_extents *x, uint64_t address, uint64_t size, ui
                : tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", x->count + 1);
 }
 
-/* `live`: address -> index + 1 of the allocation that is there now. */
-static int note(struct tsm_extents *x, struct tsm_map *live, const struct sbt_record *record,
+/* Allocations that are alive, by tsm_memory_key(). */
+struct live {
+    struct tsm_map places; /* index + 1 of the allocation */
+    struct tsm_map depths; /* of what was registered more than once: how many times more */
+};
+
+/* Tests whether a record registers memory that an allocation holds which begins there, too. */
+static bool is_held(const struct tsm_extents *x, const struct live *live, uint64_t key,
+                    uint64_t size)
+{
+    const uint64_t place =
+        key & TSM_MEMORY_KEY_HOST ? tsm_map_get(&live->places, key & ~TSM_MEMORY_KEY_HOST, 0) : 0;
+
+    return place && size <= x->list[place - 1].size;
+}
+
+/* Registers again what is registered: it stays until it was ended as many times. Returns false
+ * where that is not what the record does. */
+static bool is_again(struct tsm_extents *x, struct live *live, uint64_t key, uint64_t size)
+{
+    const uint64_t place = key & TSM_MEMORY_KEY_HOST ? tsm_map_get(&live->places, key, 0) : 0;
+    bool added;
+    uint64_t *depth = place ? tsm_map_insert(&live->depths, key, &added) : NULL;
+
+    if (!depth)
+        return false;
+    ++*depth;
+    if (size > x->list[place - 1].size)
+        x->list[place - 1].size = size;
+    return true;
+}
+
+static bool ends_once(struct live *live, uint64_t key)
+{
+    uint64_t *depth = tsm_map_find(&live->depths, key);
+
+    return depth && *depth && (*depth)--;
+}
+
+static int note(struct tsm_extents *x, struct live *live, const struct sbt_record *record,
                 const struct sbt_schema *schema)
 {
-    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0);
+    const bool is_end = schema->kind == SBT_KIND_DESTROY;
+    uint64_t key = tsm_memory_key(schema, record);
+    uint64_t address = key & ~TSM_MEMORY_KEY_HOST;
     uint64_t size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
     uint64_t *place;
     bool added;
     int error;
 
-    if (!address || (record->flags & SBT_RECORD_FAILED))
+    if (!key || (record->flags & SBT_RECORD_FAILED))
         return 0;
-    place = tsm_map_insert(live, address, &added);
+    if (is_end ? ends_once(live, key) : is_held(x, live, key, size) || is_again(x, live, key, size))
+        return 0;
+    place = is_end ? tsm_memory_ended(&live->places, schema, record)
+                   : tsm_map_insert(&live->places, key, &added);
     if (!place)
-        return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
+        return is_end ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for allocations");
     if (schema->kind == SBT_KIND_QUERY && *place)
         return 0; /* a variable that was asked for again */
     if (*place)
         x->list[*place - 1].gone_seq = record->seq;
     *place = 0;
-    if (schema->kind == SBT_KIND_DESTROY || !size)
+    if (is_end || !size)
         return 0;
     error = add_extent(x, address, size, record->seq);
     *place = x->count;
@@ -102,7 +146,7 @@ static int make_groups(struct tsm_extents *x)
 
 int tsm_extents_collect(struct tsm_extents *out, struct sbt_reader *reader)
 {
-    struct tsm_map live = {0};
+    struct live live = {0};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
     int error = sbt_cursor_create(&cursor, reader, NULL, 1);
@@ -113,7 +157,8 @@ int tsm_extents_collect(struct tsm_extents *out, struct sbt_reader *reader)
         error = schema ? note(out, &live, record, schema) : 0;
     }
     sbt_cursor_destroy(cursor);
-    tsm_map_finish(&live);
+    tsm_map_finish(&live.places);
+    tsm_map_finish(&live.depths);
     return !error && out->count ? make_groups(out) : error;
 }
 

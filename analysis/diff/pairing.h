@@ -69,7 +69,8 @@ struct tsm_pairing {
 
 void tsm_pairing_finish(struct tsm_pairing *pairing);
 
-/* Do two addresses stand for the same place? Outside of all allocations they must be equal. */
+/* Tests whether two addresses stand for the same place. Outside of all allocations they must be
+ * equal. */
 bool tsm_pairing_address(struct tsm_pairing *pairing, uint64_t a, uint64_t seq_a, uint64_t b,
                          uint64_t seq_b);
 
@@ -82,7 +83,8 @@ bool tsm_pairing_knows(const struct tsm_pairing *pairing, int trace, uint64_t ad
 bool tsm_pairing_host(struct tsm_pairing *pairing, uint64_t a, uint64_t seq_a, uint64_t b,
                       uint64_t seq_b);
 
-/* Do two ids of objects of type `detail` stand for the same object? Out of memory: false. */
+/* Tests whether two ids stand for the same object of type `detail`. Returns false when out of
+ * memory. */
 bool tsm_pairing_handle(struct tsm_pairing *pairing, const char *detail, uint64_t a, uint64_t b);
 
 /* Pairs two numbers that drivers drew up for objects, as tsm_pairing_handle() does ids. `detail` as
@@ -95,8 +97,8 @@ bool tsm_pairing_is_opaque(const struct tsm_pairing *pairing, uint64_t a, uint64
 /* Notes that two commands of `stream` stand for each other. Positions must ascend. */
 int tsm_pairing_note_position(struct tsm_pairing *pairing, uint64_t stream, uint64_t a, uint64_t b);
 
-/* Do two positions of `stream` stand for the same command? Where no command was noted they must be
- * equal. */
+/* Tests whether two positions of `stream` stand for the same command. They must be equal if no
+ * command was noted there. */
 bool tsm_pairing_position(const struct tsm_pairing *pairing, uint64_t stream, uint64_t a,
                           uint64_t b);
 

@@ -16,10 +16,29 @@ struct tsm_survey_note {
     uint64_t seq;  /* the first that says so */
 };
 
+/* A thread of the program, by what it did first. */
+struct tsm_survey_thread {
+    uint64_t hash;
+    uint32_t call_count; /* that the hash is of */
+};
+
+/* Threads, or for each stream the thread that made it, in the order in which they appear. */
+struct tsm_survey_order {
+    uint32_t *threads; /* numbers, from 0 */
+    size_t count, capacity;
+};
+
 struct tsm_survey {
+    struct tsm_map thread_numbers; /* id -> number + 1, in order of first appearance */
+    struct tsm_survey_thread *threads;
+    size_t thread_count, thread_capacity;
+    struct tsm_survey_order streams;
     bool has_functions;      /* of the program, which the GPU called, and which wrote host memory */
     uint64_t checksum_count; /* CHECKSUM records */
-    uint64_t held_count;     /* HOST_WRITE records that are marked as held back */
+    uint64_t held_count;     /* HOST_WRITE records that are marked as held back, and HOST_RUNS */
+    uint32_t writer;         /* first thread that has recorded host writes */
+    bool has_writer;
+    bool has_writers;          /* several threads have */
     uint64_t uncompared_count; /* queries and waits */
     uint64_t partial_count;    /* records cut short: TRUNCATED, UNFINISHED */
     uint64_t partial_seq;      /* the first of them */
@@ -37,13 +56,18 @@ struct tsm_survey {
     struct tsm_map failures;
 };
 
-/* Reads the trace once; memory grows with kinds of failures only. */
+/* Reads the trace once; memory grows with kinds of failures, threads and streams only. */
 int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader);
 void tsm_survey_finish(struct tsm_survey *survey);
 
 /* Lowers whole_seq to the first record that says, in one trace only, that something could not be
  * recorded: from there on a record may be missing. */
 void tsm_survey_compare(struct tsm_survey *a, struct tsm_survey *b);
+
+/* Tests whether threads that began alike appear, or have made their streams, in another order: then
+ * those that are compared, in that order, need not be the same ones. False too when out of memory.
+ */
+bool tsm_survey_is_crossed(const struct tsm_survey *a, const struct tsm_survey *b);
 
 /* Writes the first reason to `out` for which the trace may lack something that happened, and
  * returns true; false: it is whole. Call it when the trace was read, because reading finds damage.

@@ -183,7 +183,8 @@ static int compare_values(struct pair *p, const struct sbt_value values[2])
     return tsm_field_diff_unknown(p->out, p->field->name, "malformed");
 }
 
-/* One of them is not there, or cannot be read: then they agree when the records say the same. */
+/* Compares two values of which one is absent or cannot be read: they agree if the records say the
+ * same of both. */
 static int compare_absent(struct pair *p, uint32_t index, const int got[2])
 {
     static const char *const words[] = {"none", "a value"};

@@ -105,7 +105,7 @@ static bool is_fenced(const struct tsm_ring_job *job)
     return !(job->seqno & TSM_JOB_SEQNO_COUNTED) && job->submit_ns && job->end_ns;
 }
 
-/* In the order of the guest's submits, the newest of each number: a log goes on where a guest boots
+/* Orders fences by number, and those of one number by time: a log goes on when the guest boots
  * again. */
 static int by_fence(const void *a, const void *b)
 {
@@ -144,8 +144,9 @@ struct bound {
     double submit, taken, done, end;
 };
 
-/* How much room there is for the shift when the guest's clock runs `rate` times as fast; its middle
- * into *shift. Negative: some command would have been taken before it was submitted. */
+/* Returns the width of the range of possible shifts when the guest's clock runs `rate` times as
+ * fast, and its middle in *shift. Negative: a command would have been taken before it was
+ * submitted. */
 static double room_for(const struct bound *bounds, size_t count, double rate, double *shift)
 {
     double least = -INFINITY, most = INFINITY;

@@ -374,6 +374,17 @@ static uint64_t between(uint64_t from_ns, uint64_t to_ns)
     return from_ns && to_ns >= from_ns ? to_ns - from_ns : TSM_SPAN_NONE;
 }
 
+uint64_t tsm_job_begin_ns(const struct tsm_ring_job *job)
+{
+    const uint64_t times[] = {job->commit_ns, job->submit_ns, job->start_ns, job->end_ns,
+                              job->complete_ns};
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        if (times[i])
+            return times[i];
+    return 0;
+}
+
 uint64_t tsm_job_span_ns(const struct tsm_ring_job *job, enum tsm_job_span span)
 {
     switch (span) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Jobs of the GPU's rings, put together from what the kernel module recorded: when each was made,
- * submitted, taken by its ring, done, and told to whoever waited.
+ * submitted, taken by its ring, done, and reported to the threads that waited.
  */
 #ifndef ANALYSIS_RING_JOBS_H
 #define ANALYSIS_RING_JOBS_H
@@ -66,7 +66,7 @@ struct tsm_ring_jobs {
 
 /* `jobs` is zeroed. Takes over `records` (malloc'ed), also on failure. */
 int tsm_ring_jobs_add(struct tsm_ring_jobs *jobs, uint8_t *records, size_t size);
-/* When all was added: sort and put together. */
+/* Sorts the jobs and joins their parts. Call once, after the last record. */
 int tsm_ring_jobs_build(struct tsm_ring_jobs *jobs);
 void tsm_ring_jobs_finish(struct tsm_ring_jobs *jobs);
 
@@ -81,12 +81,14 @@ enum tsm_job_span {
     TSM_SPAN_QUEUE,       /* submitted to taken */
     TSM_SPAN_EXEC,        /* taken to done */
     TSM_SPAN_GPU_WAIT,    /* that threads waited */
-    TSM_SPAN_COMPLETE,    /* done to told */
+    TSM_SPAN_COMPLETE,    /* done to reported */
     TSM_SPAN_COUNT
 };
 
 #define TSM_SPAN_NONE UINT64_MAX /* a record is missing, or time ran backwards */
 
+/* The first time that there is of the job; 0: none. */
+uint64_t tsm_job_begin_ns(const struct tsm_ring_job *job);
 uint64_t tsm_job_span_ns(const struct tsm_ring_job *job, enum tsm_job_span span);
 /* "t_queue" etc. */
 const char *tsm_job_span_name(enum tsm_job_span span);

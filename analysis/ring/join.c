@@ -53,7 +53,8 @@ static bool has_number(const struct tsm_ring_submit *submit)
     return submit->ctx && submit->seqno;
 }
 
-/* Commands that a driver sends beside have no fence that anybody could wait for. */
+/* Tests whether the job may be that of the submit. Commands that the driver sends for itself have
+ * no fence that a program could wait for. */
 static bool may_be(const struct tsm_ring_job *job, const struct tsm_ring_submit *submit)
 {
     return job->pid == submit->pid && fits(job, submit) && !(job->seqno & TSM_JOB_SEQNO_COUNTED) &&

@@ -8,6 +8,7 @@
  *   - to later records of the same thread,
  *   - to all records of a thread that began later,
  *   - to streams that name memory in common with the one that was waited for.
+ * Where it is taken not to matter, and commands are left out for that, unheard_seq says so.
  *
  * Signals (HSA): a command waits for all of some, and counts one down when it is complete. It may
  * be sent before those that it waits for, so the pass is repeated as long as it finds new ones.
@@ -20,10 +21,12 @@
 #include "analysis/stream_facts.h"
 #include "api/traits.h"
 #include "base/bytes.h"
+#include "format/filter.h"
 
 struct need_stream {
     uint64_t until;           /* needed before this seq */
-    uint64_t wanted_position; /* of the last command whose result is verified */
+    uint64_t wanted_position; /* of the last command whose result is verified, or known */
+    uint64_t unheard;         /* seq + 1 of the next wait for it that is taken not to matter */
 };
 
 struct search {
@@ -31,10 +34,12 @@ struct search {
     struct tsm_stream_facts facts;
     struct need_stream *streams;
     bool *group_needed;      /* by group of streams that share memory */
+    bool is_any_needed;      /* of them */
     uint64_t all_until;      /* of every stream */
     uint64_t joined_until;   /* of those that join a default stream */
     uint64_t defaults_until; /* of default streams */
     uint64_t verified_until; /* after the last result that is compared */
+    uint64_t unheard_seq;    /* see tsm_dependency_slice */
     struct tsm_map wanted;  /* events whose next signal (going backwards) is needed: id -> 0 or 1 */
     struct tsm_map signals; /* that needed commands wait for */
     bool has_new_signal;
@@ -63,14 +68,7 @@ static uint64_t until_of(const struct search *s, uint32_t stream)
 
 static bool in_filter(const struct search *s, const struct sbt_record *record, uint32_t stream)
 {
-    const struct sbt_filter *f = s->filter;
-    bool listed = !f->streams;
-
-    for (size_t i = 0; i < f->stream_count && !listed; i++)
-        listed = f->streams[i] == stream;
-    return listed && record->seq >= f->seq_first && (!f->seq_end || record->seq < f->seq_end) &&
-           record->time_ns >= f->time_first_ns &&
-           (!f->time_end_ns || record->time_ns < f->time_end_ns);
+    return sbt_filter_has_stream(s->filter, stream) && sbt_filter_in_range(s->filter, record);
 }
 
 /* ---- what is needed ----------------------------------------------------------------------- */
@@ -157,6 +155,7 @@ static int need_command(struct search *s, const struct sbt_record *record,
         raise(&s->all_until, record->seq); /* what it waits for it does not say */
     raise(&s->joined_before, tsm_stream_facts_thread_first(&s->facts, record->thread));
     s->group_needed[tsm_stream_facts_group(&s->facts, record->stream)] = true;
+    s->is_any_needed = true;
     if (fact->is_default)
         raise(&s->joined_until, record->seq);
     else if (!fact->is_apart)
@@ -167,19 +166,42 @@ static int need_command(struct search *s, const struct sbt_record *record,
 }
 
 /* The host waited for `stream` (SBT_STREAM_NONE: for all) in this record. */
-static bool sync_matters(const struct search *s, const struct sbt_record *record, uint32_t stream)
+static bool sync_matters(struct search *s, const struct sbt_record *record, uint32_t stream)
 {
     if (record->seq < s->joined_before || tsm_map_find(&s->threads, record->thread))
         return true;
-    if (stream != SBT_STREAM_NONE)
-        return s->group_needed[tsm_stream_facts_group(&s->facts, stream)];
-    for (uint32_t i = 0; i < s->facts.count; i++)
-        if (s->group_needed[i])
-            return true;
+    if (stream == SBT_STREAM_NONE)
+        return s->is_any_needed;
+    if (s->group_needed[tsm_stream_facts_group(&s->facts, stream)])
+        return true;
+    if (s->is_any_needed)
+        s->streams[stream].unheard = record->seq + 1;
     return false;
 }
 
+/* A command that is left out: whoever waited for it may have told another thread. */
+static void note_left_out(struct search *s, const struct sbt_record *record)
+{
+    const uint64_t unheard = s->streams[record->stream].unheard;
+
+    if (unheard && unheard - 1 < s->unheard_seq)
+        s->unheard_seq = unheard - 1;
+}
+
+/* Tests whether the host knows more when the call returns. */
+static bool may_wait(const struct sbt_schema *schema)
+{
+    return schema->flags & SBT_SCHEMA_BLOCKS || tsm_call_traits(schema).traits & TSM_TRAIT_MAY_WAIT;
+}
+
 /* ---- one record --------------------------------------------------------------------------- */
+
+/* A range of all streams wants the state that it begins with, be it for a result alone. */
+static void want_begin(struct search *s, const struct sbt_record *record, uint32_t stream)
+{
+    if (!s->filter->streams && in_filter(s, record, stream))
+        raise(&s->all_until, record->seq);
+}
 
 static int visit_command(struct search *s, const struct sbt_record *record,
                          const struct sbt_schema *schema)
@@ -187,13 +209,17 @@ static int visit_command(struct search *s, const struct sbt_record *record,
     uint64_t object = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
     struct need_stream *stream = &s->streams[record->stream];
     bool verified = record->position && record->position <= stream->wanted_position;
-    bool waited = (schema->flags & SBT_SCHEMA_BLOCKS) && sync_matters(s, record, record->stream);
+    bool waited = may_wait(schema) && sync_matters(s, record, record->stream);
     bool signals = (schema->kind == SBT_KIND_SIGNAL && take_wanted(s, object)) ||
                    (record->flags & SBT_RECORD_ORDERED) || completes_wanted(s, record, schema);
 
+    want_begin(s, record, record->stream);
     if (verified || waited || signals || in_filter(s, record, record->stream))
         raise(&stream->until, record->seq + 1);
-    return until_of(s, record->stream) > record->seq ? need_command(s, record, schema) : 0;
+    if (until_of(s, record->stream) > record->seq)
+        return need_command(s, record, schema);
+    note_left_out(s, record);
+    return 0;
 }
 
 static int visit_sync(struct search *s, const struct sbt_record *record,
@@ -217,6 +243,17 @@ static int visit_sync(struct search *s, const struct sbt_record *record,
     return 0;
 }
 
+/* The program could know, without a call that waits, that a stream's commands are complete. */
+static void visit_complete(struct search *s, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_COMPLETE);
+    uint64_t of = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+
+    if (of < s->facts.count && sync_matters(s, record, (uint32_t)of))
+        raise(&s->streams[of].wanted_position,
+              sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0));
+}
+
 /* Bytes that are to be verified: the command that gave them, or for memory all before it. */
 static void visit_verified(struct search *s, const struct sbt_record *record,
                            const struct sbt_schema *schema)
@@ -227,6 +264,7 @@ static void visit_verified(struct search *s, const struct sbt_record *record,
     if (!in_filter(s, record, (uint32_t)of))
         return;
     raise(&s->verified_until, record->seq + 1);
+    want_begin(s, record, (uint32_t)of);
     if (is_readback && of < s->facts.count)
         raise(&s->streams[of].wanted_position,
               sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0));
@@ -241,6 +279,10 @@ static int visit(struct search *s, struct sbt_reader *reader, const struct sbt_r
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) ||
         record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)) {
         visit_verified(s, record, schema ? schema : sbt_core_schema(SBT_TYPE_CALL(record->type)));
+        return 0;
+    }
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_COMPLETE)) {
+        visit_complete(s, record);
         return 0;
     }
     if (!schema || (record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED)))
@@ -278,9 +320,10 @@ static void forget(struct search *s)
     memset(s->group_needed, 0, (s->facts.count + 1) * sizeof(*s->group_needed));
     s->all_until = s->joined_until = s->defaults_until = s->joined_before = 0;
     s->verified_until = 0;
+    s->unheard_seq = UINT64_MAX;
     tsm_map_finish(&s->wanted);
     tsm_map_finish(&s->threads);
-    s->has_new_signal = false;
+    s->has_new_signal = s->is_any_needed = false;
 }
 
 static int search(struct search *s, struct sbt_reader *reader)
@@ -327,7 +370,7 @@ int tsm_dependency_slice_find(struct tsm_dependency_slice *out, struct sbt_reade
     for (uint32_t i = 0; i < s.facts.count && !error; i++)
         until[i] = until_of(&s, i);
     if (!error)
-        *out = (struct tsm_dependency_slice){until, s.facts.count, end_of(&s)};
+        *out = (struct tsm_dependency_slice){until, s.facts.count, end_of(&s), s.unheard_seq};
     tsm_stream_facts_finish(&s.facts);
     tsm_map_finish(&s.wanted);
     tsm_map_finish(&s.signals);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sets of objects that are joined whenever a record names them together, at any time: what is told
- * apart so was never together.
+ * Joins the sets of two objects whenever a record names both, at any time: objects of different
+ * sets were never used together.
  */
 #include "analysis/slice/reachability.h"
 

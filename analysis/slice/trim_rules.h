@@ -30,8 +30,8 @@ struct tsm_trim_rule tsm_trim_rule_of(const struct sbt_schema *schema);
 /* Objects of these types are needed by everything: devices, contexts. */
 bool tsm_trim_is_ground(const char *type);
 
-/* May one of this type be left out when nothing that is kept names it? Others are reached by
- * addresses, or by numbers in memory. */
+/* Tests whether an object of this type may be left out when no kept record names it. Other types
+ * are reached by addresses, or by numbers in memory. */
 bool tsm_trim_may_drop(const char *type);
 
 #endif

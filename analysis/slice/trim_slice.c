@@ -13,6 +13,7 @@
 #include "analysis/handles.h"
 #include "analysis/slice/trim_rules.h"
 #include "api/traits.h"
+#include "format/memory_key.h"
 
 enum object_flag {
     NEEDED = 1,
@@ -112,22 +113,29 @@ static int end_object(void *user, const struct tsm_handle_name *name)
     return name->field == p->object_field ? need(p, name, DEAD) : 0;
 }
 
-static int note_memory(struct pass *p, uint64_t address)
+static int note_made_memory(struct pass *p)
 {
-    struct tsm_trim_slice *keep = p->keep;
     bool added;
-    uint64_t *made = tsm_map_insert(&keep->memory, address, &added);
+    uint64_t *made = tsm_map_insert(&p->keep->memory, tsm_memory_key(p->schema, p->record), &added);
 
     if (!made)
         return no_memory();
-    if (p->schema->kind == SBT_KIND_CREATE) {
-        *made = p->record->seq + 1;
-    } else if (p->schema->kind == SBT_KIND_DESTROY && *made) {
-        if (!tsm_map_insert(&keep->dead, *made, &added) ||
-            !tsm_map_insert(&keep->dead, p->record->seq + 1, &added))
-            return no_memory();
-        *made = 0;
-    }
+    *made = p->record->seq + 1;
+    return 0;
+}
+
+static int note_ended_memory(struct pass *p)
+{
+    struct tsm_trim_slice *keep = p->keep;
+    uint64_t *made = tsm_memory_ended(&keep->memory, p->schema, p->record);
+    bool added;
+
+    if (!made || !*made)
+        return 0;
+    if (!tsm_map_insert(&keep->dead, *made, &added) ||
+        !tsm_map_insert(&keep->dead, p->record->seq + 1, &added))
+        return no_memory();
+    *made = 0;
     return 0;
 }
 
@@ -135,10 +143,13 @@ static int note_memory(struct pass *p, uint64_t address)
 static void unbury_address(struct pass *p, uint64_t address)
 {
     const struct tsm_extent *e = tsm_extents_find(&p->extents, address, p->record->seq);
-    uint64_t *made = e ? tsm_map_find(&p->keep->memory, e->address) : NULL;
 
-    if (made && *made == e->made_seq + 1)
-        *made = 0;
+    for (int i = 0; i < 2 && e; i++) {
+        const uint64_t key = e->address | (i ? TSM_MEMORY_KEY_HOST : 0);
+        uint64_t *made = tsm_map_find(&p->keep->memory, key);
+        if (made && *made == e->made_seq + 1)
+            *made = 0;
+    }
 }
 
 /* Keeps the memory that a record names which may be kept. */
@@ -154,13 +165,15 @@ static void unbury(struct pass *p)
 
 static int visit_death(struct pass *p)
 {
-    uint64_t address = sbt_record_role(p->schema, p->record, SBT_ROLE_ADDRESS, 0);
+    const bool is_memory = tsm_memory_key(p->schema, p->record) != 0;
 
     if (p->rule.how == TSM_TRIM_KEEP_TARGET || p->rule.how == TSM_TRIM_KEEP_ALWAYS ||
         p->rule.how == TSM_TRIM_KEEP_CREATED)
         unbury(p);
-    if (address && (p->schema->kind == SBT_KIND_CREATE || p->schema->kind == SBT_KIND_DESTROY))
-        return note_memory(p, address);
+    if (is_memory && p->schema->kind == SBT_KIND_CREATE)
+        return note_made_memory(p);
+    if (is_memory && p->schema->kind == SBT_KIND_DESTROY)
+        return note_ended_memory(p);
     return p->schema->kind == SBT_KIND_DESTROY
                ? tsm_handles_each(p->reader, p->record, p->schema, end_object, p)
                : 0;
@@ -249,7 +262,8 @@ static int visit_target(struct pass *p)
     return p->rule.how == TSM_TRIM_KEEP_RESET ? 0 : keep_with_all(p);
 }
 
-/* The address of something that is gone may still be in memory, but leads nowhere. */
+/* Keeps a record of a root with all that it names, unless the root was destroyed and is not needed:
+ * its address may still be in memory, but leads nowhere. */
 static int visit_root(struct pass *p)
 {
     return p->target_count > 0 && (p->target & DEAD) && !(p->target & NEEDED) ? 0

@@ -24,14 +24,14 @@ struct tsm_trim_slice {
     uint64_t kept_count; /* records before seq_first */
 };
 
-/* For the records [seq_first, seq_end) of `reader`; seq_end 0: to the end. Memory: a bit for each
- * record before, and what objects need. */
+/* Finds what the records [seq_first, seq_end) of `reader` need; seq_end 0: to the end. Takes a bit
+ * of memory for each earlier record, and some for each object. */
 int tsm_trim_slice_find(struct tsm_trim_slice *out, struct sbt_reader *reader, uint64_t seq_first,
                         uint64_t seq_end);
 void tsm_trim_slice_finish(struct tsm_trim_slice *keep);
 
 bool tsm_trim_slice_has_record(const struct tsm_trim_slice *keep, uint64_t seq);
-/* Is this object needed? Those that may not be dropped always are. */
+/* Tests whether the object is needed. One whose type may not be dropped always is. */
 bool tsm_trim_slice_has_object(const struct tsm_trim_slice *keep, const char *type, uint64_t id);
 
 #endif

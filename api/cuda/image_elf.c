@@ -5,6 +5,7 @@
 #include "api/cuda/image.h"
 
 #include "base/bytes.h"
+#include "base/elf_file.h"
 
 #include <elf.h>
 #include <string.h>
@@ -13,39 +14,10 @@
 #define FORMAT_SIZED 4u /* the attribute's u16 is the size of the data after it */
 #define KPARAM_INFO  0x17u
 
-struct section {
-    uint32_t name, type, link;
-    uint64_t offset, size;
-};
-
-/* False when there is no section `index`, or the table leaves the image. */
-static bool get_section(const uint8_t *data, uint64_t size, unsigned index, struct section *out)
+/* Cubins have section tables of this version of ELF alone. */
+static bool open_file(struct tsm_elf_file *out, const uint8_t *data, uint64_t size)
 {
-    uint64_t table = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff));
-    const uint8_t *at;
-
-    if (index >= tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)) || table > size ||
-        (size - table) / sizeof(Elf64_Shdr) <= index)
-        return false;
-    at = data + table + index * sizeof(Elf64_Shdr);
-    out->name = tsm_get_u32(at + offsetof(Elf64_Shdr, sh_name));
-    out->type = tsm_get_u32(at + offsetof(Elf64_Shdr, sh_type));
-    out->link = tsm_get_u32(at + offsetof(Elf64_Shdr, sh_link));
-    out->offset = tsm_get_u64(at + offsetof(Elf64_Shdr, sh_offset));
-    out->size = tsm_get_u64(at + offsetof(Elf64_Shdr, sh_size));
-    return true;
-}
-
-static bool inside(const struct section *section, uint64_t size)
-{
-    return section->type != SHT_NOBITS && section->offset <= size &&
-           section->size <= size - section->offset;
-}
-
-static bool is_elf(const uint8_t *data)
-{
-    return data[EI_CLASS] == ELFCLASS64 && data[EI_DATA] == ELFDATA2LSB &&
-           tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shentsize)) == sizeof(Elf64_Shdr);
+    return tsm_elf_file_open(out, data, size) && out->entry_size == sizeof(Elf64_Shdr);
 }
 
 /* 0: there is no such table. */
@@ -56,21 +28,22 @@ static uint64_t table_end(uint64_t offset, uint64_t count, uint64_t each)
 
 uint64_t cuda_elf_measure(const uint8_t *data, uint64_t limit)
 {
-    uint64_t segments = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_phoff));
-    uint64_t sections = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff));
-    uint64_t end = sizeof(Elf64_Ehdr);
-    struct section section;
+    uint64_t end = sizeof(Elf64_Ehdr), segments, sections;
+    struct tsm_elf_section section;
+    struct tsm_elf_file file;
 
-    if (!is_elf(data) || segments > limit || sections > limit)
+    if (!open_file(&file, data, limit))
+        return 0;
+    segments = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_phoff));
+    if (segments > limit || file.table > limit)
         return 0;
     segments = table_end(segments, tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phnum)),
                          tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phentsize)));
-    sections =
-        table_end(sections, tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)), sizeof(Elf64_Shdr));
+    sections = table_end(file.table, file.section_count, file.entry_size);
     end = segments > end ? segments : end;
     end = sections > end ? sections : end;
-    for (unsigned i = 0; get_section(data, limit, i, &section); i++)
-        if (inside(&section, limit) && section.offset + section.size > end)
+    for (unsigned i = 0; tsm_elf_file_section(&file, i, &section); i++)
+        if (tsm_elf_file_bytes(&file, &section) && section.offset + section.size > end)
             end = section.offset + section.size;
     return end <= limit ? end : 0;
 }
@@ -101,14 +74,14 @@ static bool segments_lie_within(const uint8_t *data, uint64_t size)
 
 bool cuda_elf_is_whole(const uint8_t *data, uint64_t size)
 {
-    struct section section;
+    struct tsm_elf_section section;
+    struct tsm_elf_file file;
 
-    if (size < sizeof(Elf64_Ehdr) || !is_elf(data) ||
-        !lies_within(tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff)),
-                     tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)), sizeof(Elf64_Shdr), size))
+    if (!open_file(&file, data, size) ||
+        !lies_within(file.table, file.section_count, file.entry_size, size))
         return false;
-    for (unsigned i = 0; get_section(data, size, i, &section); i++)
-        if (section.type != SHT_NOBITS && !inside(&section, size))
+    for (unsigned i = 0; tsm_elf_file_section(&file, i, &section); i++)
+        if (section.type != SHT_NOBITS && !tsm_elf_file_bytes(&file, &section))
             return false;
     return segments_lie_within(data, size);
 }
@@ -140,78 +113,90 @@ static void read_info(struct tsm_view view, struct cuda_signature *signature,
     }
 }
 
-static void visit_section(const uint8_t *data, size_t size, const struct section *section,
-                          const struct section *names, struct cuda_image_visitor *visitor)
+/* Bytes that hold names. */
+struct names {
+    const char *bytes;
+    uint64_t size;
+};
+
+static bool read_names(struct names *out, const struct tsm_elf_file *file, uint32_t index)
+{
+    struct tsm_elf_section section;
+
+    if (!tsm_elf_file_section(file, index, &section))
+        return false;
+    *out = (struct names){(const char *)tsm_elf_file_bytes(file, &section), section.size};
+    return out->bytes != NULL;
+}
+
+/* Returns the name at `at`, which nothing ends but *size; "" if there is none. */
+static const char *name_at(const struct names *names, uint32_t at, size_t *size)
+{
+    *size = at < names->size ? strnlen(names->bytes + at, names->size - at) : 0;
+    return at < names->size ? names->bytes + at : "";
+}
+
+static void visit_section(const struct tsm_elf_file *file, const struct tsm_elf_section *section,
+                          const struct names *names, struct cuda_image_visitor *visitor)
 {
     struct cuda_signature signature = {.params = visitor->params};
-    const char *name = (const char *)data + names->offset + section->name;
-    size_t name_size;
+    const uint8_t *bytes = tsm_elf_file_bytes(file, section);
+    size_t size;
+    const char *name = name_at(names, section->name, &size);
 
-    if (!inside(section, size) || section->name >= names->size)
-        return;
-    name_size = strnlen(name, names->size - section->name);
-    if (name_size <= strlen(INFO_PREFIX) || memcmp(name, INFO_PREFIX, strlen(INFO_PREFIX)) != 0)
+    if (!bytes || size <= strlen(INFO_PREFIX) ||
+        memcmp(name, INFO_PREFIX, strlen(INFO_PREFIX)) != 0)
         return;
     signature.name = name + strlen(INFO_PREFIX);
-    signature.name_size = name_size - strlen(INFO_PREFIX);
-    read_info(tsm_view_init(data + section->offset, section->size), &signature, visitor->params);
+    signature.name_size = size - strlen(INFO_PREFIX);
+    read_info(tsm_view_init(bytes, section->size), &signature, visitor->params);
     visitor->visit(visitor->context, &signature);
     visitor->count++;
 }
 
 void cuda_elf_functions(const uint8_t *data, size_t size, struct cuda_image_visitor *visitor)
 {
-    struct section names, section;
+    struct tsm_elf_section section;
+    struct tsm_elf_file file;
+    struct names names;
 
-    if (size < sizeof(Elf64_Ehdr) || !is_elf(data) ||
-        !get_section(data, size, tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shstrndx)), &names) ||
-        !inside(&names, size))
+    if (!open_file(&file, data, size) || !read_names(&names, &file, file.names))
         return;
-    for (unsigned i = 0; get_section(data, size, i, &section); i++)
-        visit_section(data, size, &section, &names, visitor);
+    for (unsigned i = 0; tsm_elf_file_section(&file, i, &section); i++)
+        visit_section(&file, &section, &names, visitor);
 }
 
 /* ---- variables ---------------------------------------------------------------------------------
  */
 
-static const char *name_at(const uint8_t *data, const struct section *names, uint32_t at,
-                           size_t *size)
-{
-    const char *name = at < names->size ? (const char *)data + names->offset + at : "";
-
-    *size = at < names->size ? strnlen(name, names->size - at) : 0;
-    return name;
-}
-
 /* .nv.global, .nv.global.init, and bank 3, where the variables of constant memory are. */
-static bool holds_variables(const uint8_t *data, size_t size, unsigned index,
-                            const struct section *names)
+static bool holds_variables(const struct tsm_elf_file *file, unsigned index,
+                            const struct names *names)
 {
     static const char *const wanted[] = {".nv.global", ".nv.constant3"};
-    struct section section;
+    struct tsm_elf_section section;
     size_t length;
 
-    if (!get_section(data, size, index, &section))
+    if (!tsm_elf_file_section(file, index, &section))
         return false;
-    const char *name = name_at(data, names, section.name, &length);
+    const char *name = name_at(names, section.name, &length);
     for (size_t i = 0; i < 2; i++)
         if (length >= strlen(wanted[i]) && memcmp(name, wanted[i], strlen(wanted[i])) == 0)
             return true;
     return false;
 }
 
-static void visit_symbols(const uint8_t *data, size_t size, const struct section *table,
-                          const struct section *texts, const struct section *names,
+static void visit_symbols(const struct tsm_elf_file *file, const uint8_t *table, uint64_t size,
+                          const struct names *texts, const struct names *names,
                           struct cuda_image_visitor *visitor)
 {
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
-        const uint8_t *symbol = data + table->offset + at;
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= size; at += sizeof(Elf64_Sym)) {
+        const uint8_t *symbol = table + at;
         size_t length;
-        const char *name = name_at(data, texts, tsm_get_u32(symbol), &length);
+        const char *name = name_at(texts, tsm_get_u32(symbol), &length);
 
         if (ELF64_ST_TYPE(symbol[offsetof(Elf64_Sym, st_info)]) != STT_OBJECT || length == 0 ||
-            !holds_variables(data, size, tsm_get_u16(symbol + offsetof(Elf64_Sym, st_shndx)),
-                             names))
+            !holds_variables(file, tsm_get_u16(symbol + offsetof(Elf64_Sym, st_shndx)), names))
             continue;
         visitor->visit_variable(visitor->context, name, length);
         visitor->count++;
@@ -220,14 +205,15 @@ static void visit_symbols(const uint8_t *data, size_t size, const struct section
 
 void cuda_elf_variables(const uint8_t *data, size_t size, struct cuda_image_visitor *visitor)
 {
-    struct section names, table, texts;
+    struct tsm_elf_section table;
+    struct tsm_elf_file file;
+    struct names names, texts;
 
-    if (size < sizeof(Elf64_Ehdr) || !is_elf(data) ||
-        !get_section(data, size, tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shstrndx)), &names) ||
-        !inside(&names, size))
+    if (!open_file(&file, data, size) || !read_names(&names, &file, file.names))
         return;
-    for (unsigned i = 0; get_section(data, size, i, &table); i++)
-        if (table.type == SHT_SYMTAB && inside(&table, size) &&
-            get_section(data, size, table.link, &texts) && inside(&texts, size))
-            visit_symbols(data, size, &table, &texts, &names, visitor);
+    for (unsigned i = 0; tsm_elf_file_section(&file, i, &table); i++) {
+        const uint8_t *bytes = table.type == SHT_SYMTAB ? tsm_elf_file_bytes(&file, &table) : NULL;
+        if (bytes && read_names(&texts, &file, table.link))
+            visit_symbols(&file, bytes, table.size, &texts, &names, visitor);
+    }
 }

@@ -13,39 +13,22 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import description
 import drm_model
 import drm_tables
-
-
-def pin(model, path):
-    """Append the numbers of what is new."""
-    known, lines = drm_model.Ids(path).known, []
-    for what, names in (('ioctl', sorted(i.name for i in model.ioctls)),
-                        ('struct', sorted(s.name for s in model.structs))):
-        number = max(known[what].values(), default=drm_model.Ids.FIRST[what][0] - 1)
-        for name in names:
-            if name not in known[what]:
-                number += 1
-                lines.append(f'{what} {number} {name}\n')
-    with path.open('a', encoding='utf-8') as out:
-        out.writelines(lines)
-    print(f'{len(lines)} added')
+import pinned
 
 
 def main():
     compiler, folder, *paths = sys.argv[1:]
     api, ids, *outputs = map(pathlib.Path, paths)
-    try:
-        model = drm_model.make(compiler, folder, api, ids)
-    except description.Problems as problems:
-        sys.exit(str(problems))
-    if outputs == [pathlib.Path('--pin')]:
-        pin(model, ids)
-        return
-    texts = drm_tables.make(model)
-    for path in outputs:
-        path.write_text(texts[path.name], encoding='utf-8')
+
+    def pin(model):
+        pinned.pin(ids, drm_model.Ids(ids).known, [
+            (what, names, drm_model.Ids.FIRST[what][0])
+            for what, names in (('ioctl', sorted(i.name for i in model.ioctls)),
+                                ('struct', sorted(s.name for s in model.structs)))])
+
+    pinned.run(outputs, lambda: drm_model.make(compiler, folder, api, ids), drm_tables.make, pin)
 
 
 if __name__ == '__main__':

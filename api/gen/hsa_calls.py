@@ -7,18 +7,11 @@ import re
 
 import doors
 from declarations import params_of
+from library import Library, args_of, helpers, slots, statements, text_of
 from text import HEAD, guarded, wrap
 from traits import fields_of
-from wrappers import args_of, statements
 
-RESOLVER = '''\
-{signature}
-{{
-    if (!hsa_bind() || hsa_runtime.{name} == resolve_{name})
-        return{missing};
-    {give}hsa_runtime.{name}({args});
-}}
-'''
+HSA = Library('hsa', 'hsa_runtime', {'hsa_status_t': 'HSA_STATUS_ERROR', 'void': ''})
 
 # Its callback makes calls of its own, or there is nothing to say about it.
 FORWARD = '''\
@@ -57,52 +50,17 @@ SOURCE = HEAD + '''\
 /* ---- the description's numbers are the header's --------------------------------------------- */
 
 {asserts}
-/* ---- until the first call: resolvers -------------------------------------------------------- */
-
-{resolvers}
-struct hsa_real hsa_runtime = {{
-{initial}}};
-
-/* ---- wrappers ------------------------------------------------------------------------------- */
-
-{wrappers}
+{resolvers}{wrappers}
 /* ---- exports -------------------------------------------------------------------------------- */
 
 {doors}
-/* ---- what interposition looks up, sorted by name -------------------------------------------- */
-
-static const struct tsm_export rows[] = {{
-{rows}}};
-
-const struct tsm_exports hsa_exports = {{rows, sizeof(rows) / sizeof(rows[0])}};
-'''
+{exports}'''
 
 REPLAY = HEAD + '''\
 #include "api/hsa/hsa_replay_calls.h"
 
-static const hsa_replay_function replays[] = {{
-{table}}};
-
-hsa_replay_function hsa_replay_find(uint32_t type)
-{{
-    uint32_t id = SBT_TYPE_CALL(type);
-
-    if (SBT_TYPE_API(type) != SBT_API_HSA || id >= sizeof(replays) / sizeof(replays[0]))
-        return NULL;
-    return replays[id];
-}}
-
-static void *or_missing(void *found, void *missing)
-{{
-    return found ? found : missing;
-}}
-
-{missing}
-void hsa_real_load(struct hsa_real *out, void *(*symbol)(void *library, const char *name),
-                   void *library)
-{{
-{load}}}
-'''
+{find}
+{load}'''
 
 REPLAY_H = '''\
 /* What is written by hand for the HSA backend. SLOT_NAME_FIELD is the slot of a field. */
@@ -118,18 +76,6 @@ enum hsa_replay_slot {{
 def functions(api):
     """Calls that are functions of the library."""
     return [call for call in api.calls if call.status != 'made']
-
-
-def returns(call, api):
-    return call.returns or api.result
-
-
-def give(call):
-    return '' if call.returns == 'void' else 'return '
-
-
-def missing_value(call):
-    return {'': ' HSA_STATUS_ERROR', 'void': ''}.get(call.returns, ' 0')
 
 
 # ---- fields ---------------------------------------------------------------------------------------
@@ -151,9 +97,7 @@ def scalar(api, use, ctype, expression):
 def append_variable(call, field):
     pointer = field.value
     if field.type == 'STRING':
-        text = f'ok && {pointer} ? *{pointer} : NULL' if field.use.indirect else \
-            f'ok ? {pointer} : NULL'
-        return f'tsm_call_string(&call, {text});'
+        return f'tsm_call_string(&call, {text_of(field)});'
     function = 'tsm_call_blob' if field.type == 'BLOB' else 'tsm_call_bytes'
     return f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0);'
 
@@ -202,27 +146,17 @@ def after(api, call):
 # ---- wrappers -------------------------------------------------------------------------------------
 
 
-def signature(call, api, prefix, name):
-    return wrap(f'{prefix} {returns(call, api)} {name}({params_of(call)})', 8)
-
-
 def wrapper(call, api):
-    head = signature(call, api, 'static', doors.recorder(call.name))
+    head = HSA.signature(call, doors.recorder(call.name))
     if call.status == 'hook' or 'unrecorded' in call.options:
         function = f'hook_{call.name}' if call.status == 'hook' else f'hsa_runtime.{call.name}'
-        return FORWARD.format(signature=head, give=give(call), function=function,
+        return FORWARD.format(signature=head, give=HSA.give(call), function=function,
                               args=args_of(call))
     then = ['if (ok)', f'    {call.then};'] if call.then else []
     text = WRAPPER.format(name=call.name, args=args_of(call), signature=head,
                           before=statements(before(api, call)), after=statements(after(api, call)),
                           then=statements(then))
     return re.sub(r'\n\n(?=    (returned|tsm_call_commit|return returned))', '\n', text)
-
-
-def resolver(call, api):
-    return RESOLVER.format(name=call.name, give=give(call), args=args_of(call),
-                           missing=missing_value(call),
-                           signature=signature(call, api, 'static', f'resolve_{call.name}'))
 
 
 def asserts(api):
@@ -233,14 +167,11 @@ def asserts(api):
 
 def wrappers_c(api):
     calls = sorted(functions(api), key=lambda call: call.name)
+    names = [call.name for call in calls]
     return SOURCE.format(
-        asserts=asserts(api),
-        resolvers='\n'.join(resolver(call, api) for call in calls),
-        initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in calls),
-        wrappers='\n'.join(wrapper(call, api) for call in calls),
-        doors=doors.doors('hsa', [call.name for call in calls]),
-        rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&hsa_runtime.{call.name}, '
-                     f'&hsa_doors[{index}]}},\n' for index, call in enumerate(calls)))
+        asserts=asserts(api), resolvers=HSA.resolvers(calls, lambda call: 'hsa_bind'),
+        wrappers='\n'.join(wrapper(call, api) for call in calls), doors=doors.doors('hsa', names),
+        exports=HSA.exports(list(zip(names, calls)), has_doors=True))
 
 
 # ---- headers --------------------------------------------------------------------------------------
@@ -249,7 +180,7 @@ def wrappers_c(api):
 def prototypes_h(api):
     """Where the API's headers declare a function, the compiler compares."""
     body = '#include "api/hsa/types.h"\n\n'
-    body += ''.join(wrap(f'{returns(call, api)} {call.name}({params_of(call)});') + '\n'
+    body += ''.join(HSA.signature(call, call.name, '') + ';' + '\n'
                     for call in functions(api))
     return guarded('API_HSA_HSA_PROTOTYPES_H', body)
 
@@ -260,17 +191,15 @@ def calls_inc(api):
  * function of the library. */
 '''
     for call in functions(api):
-        text += wrap(f'TSM_HSA_CALL({call.id}, {call.name}, {returns(call, api)}, '
-                     f'({params_of(call)}),{missing_value(call)})') + '\n'
+        text += wrap(f'TSM_HSA_CALL({call.id}, {call.name}, {HSA.result_of(call)}, '
+                     f'({params_of(call)}),{HSA.missing_value(call)})') + '\n'
     return text
 
 
 def real_h(api):
-    members = ''.join(wrap(f'    {returns(call, api)} (*{call.name})({params_of(call)});', 8) + '\n'
-                      for call in functions(api))
     body = ('#include "api/hsa/hsa_prototypes.h"\n\n'
             '/* The functions of an HSA runtime, in the order of ids. */\n'
-            f'struct hsa_real {{\n{members}}};\n')
+            f'struct hsa_real {{\n{HSA.members(functions(api))}}};\n')
     return guarded('API_HSA_HSA_REAL_H', body)
 
 
@@ -284,40 +213,21 @@ def wrappers_h(api):
 
 
 def hooks_h(api):
-    helpers = ''.join(wrap(declaration + ';') + '\n' for declaration in api.helpers.values())
-    hooks = ''.join(signature(call, api, '', f'hook_{call.name}').lstrip() + ';\n'
-                    for call in functions(api) if call.status == 'hook')
-    return guarded('API_HSA_HSA_HOOKS_H',
-                   f'#include "api/hsa/source/source.h"\n\n{helpers}\n{hooks}')
+    return guarded('API_HSA_HSA_HOOKS_H', f'#include "api/hsa/source/source.h"\n\n{helpers(api)}\n'
+                   f'{HSA.hooks(functions(api))}')
 
 
 # ---- replay ---------------------------------------------------------------------------------------
 
 
-def table_row(call):
-    return f'    [{call.id}] = replay_{call.replayed_by},\n' if call.replay == 'hook' else ''
-
-
-def missing(call, api):
-    return (signature(call, api, 'static', f'missing_{call.name}')
-            + f'\n{{\n    return{missing_value(call)};\n}}\n')
-
-
 def replay_calls_c(api):
-    return REPLAY.format(
-        table=''.join(map(table_row, api.calls)),
-        missing='\n'.join(missing(call, api) for call in functions(api)),
-        load=''.join(wrap(f'    *(void **)&out->{call.name} = or_missing(symbol(library, '
-                          f'"{call.name}"), (void *)missing_{call.name});', 8) + '\n'
-                     for call in functions(api)))
+    by_hand = [call for call in api.calls if call.replay == 'hook']
+    return REPLAY.format(find=HSA.find(by_hand), load=HSA.load(functions(api)))
 
 
 def replay_calls_h(api):
-    hooked = [call for call in api.calls if call.replay == 'hook' and call.replayed_by == call.name]
+    hooked = HSA.hooked(api.calls)
     shown = hooked + [call for call in api.calls if call.status == 'made' and call not in hooked]
-    prototypes = ''.join(wrap(f'int replay_{call.name}(struct hsa_replay *replay, '
-                              'const struct sbt_record *record);') + '\n' for call in hooked)
-    slots = ''.join(f'    SLOT_{call.name}_{field.name} = {index},\n' for call in shown
-                    for index, field in enumerate(fields_of(call, api.structs)))
-    return guarded('API_HSA_HSA_REPLAY_CALLS_H',
-                   REPLAY_H.format(prototypes=prototypes, slots=slots))
+    return guarded('API_HSA_HSA_REPLAY_CALLS_H', REPLAY_H.format(
+        prototypes=HSA.replay_prototypes(api.calls),
+        slots=slots(shown, lambda call: fields_of(call, api.structs))))

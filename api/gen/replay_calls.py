@@ -3,9 +3,10 @@
 
 import re
 
-from declarations import params_of
-from text import HEAD, guarded, wrap
+from library import slots, statements
+from text import HEAD, guarded
 from traits import fields_of, param_fields
+from wrappers import CUDA
 
 FUNCTION = '''\
 static int replay_{name}(struct cuda_replay *replay, const struct sbt_record *record)
@@ -17,7 +18,7 @@ static int replay_{name}(struct cuda_replay *replay, const struct sbt_record *re
 {read}
     if (args.error)
         return args.error;
-    result = args.driver->{name}({args});
+{send}    result = args.driver->{name}({args});
 {made}
     return cuda_args_end(&args, result);
 }}
@@ -27,31 +28,10 @@ SOURCE = HEAD + '''\
 #include "api/cuda/cuda_replay_calls.h"
 
 {functions}
-static const cuda_replay_function replays[] = {{
-{table}}};
-
-cuda_replay_function cuda_replay_find(uint32_t type)
-{{
-    uint32_t id = SBT_TYPE_CALL(type);
-
-    if (SBT_TYPE_API(type) != SBT_API_CUDA || id >= sizeof(replays) / sizeof(replays[0]))
-        return NULL;
-    return replays[id];
-}}
-
+{find}
 /* ---- the driver ----------------------------------------------------------------------------- */
 
-{missing}
-static void *or_missing(void *found, void *missing)
-{{
-    return found ? found : missing;
-}}
-
-void cuda_real_load(struct cuda_real *out, void *(*symbol)(void *library, const char *name),
-                    void *library)
-{{
-{load}}}
-'''
+{load}'''
 
 HEADER = '''\
 /* What is written by hand for the CUDA backend: the replay of calls that the description leaves to
@@ -169,48 +149,24 @@ def made_lines(call, structs):
     return lines
 
 
-def statements(lines):
-    return '\n'.join(wrap('    ' + line, 8) for line in lines)
-
-
 def function(call, structs):
-    slots = sum(len(param_fields(param, structs)) for param in call.params)
+    count = sum(len(param_fields(param, structs)) for param in call.params)
     text = FUNCTION.format(
-        name=call.name, slot_count=slots, read=statements(read_lines(call, structs)),
+        name=call.name, slot_count=count, read=statements(read_lines(call, structs)),
         args=', '.join(argument(call, param) for param in call.params),
+        send='    cuda_args_send(&args);\n' if call.kind == 'command' else '',
         made=statements(made_lines(call, structs)))
     return re.sub(r'\n\n(?=    (if \(args.error|return cuda))', '\n', text)
-
-
-def table_row(call):
-    if call.replay == 'none':
-        return ''
-    name = call.replayed_by if call.replay == 'hook' else call.name
-    return f'    [{call.id}] = replay_{name},\n'
-
-
-def missing(call):
-    return (wrap(f'static CUresult missing_{call.name}({params_of(call)})')
-            + '\n{\n    return CUDA_ERROR_NOT_FOUND;\n}\n')
 
 
 def replay_calls_c(api):
     return SOURCE.format(
         functions='\n'.join(function(call, api.structs) for call in api.calls
                             if call.replay == 'generated'),
-        table=''.join(map(table_row, api.calls)),
-        missing='\n'.join(map(missing, api.calls)),
-        load=''.join(wrap(f'    *(void **)&out->{call.name} = or_missing(symbol(library, '
-                          f'"{call.name}"), (void *)missing_{call.name});', 8) + '\n'
-                     for call in api.calls))
+        find=CUDA.find(api.calls), load=CUDA.load(api.calls))
 
 
 def replay_calls_h(api):
-    hooked = [call for call in api.calls if call.replay == 'hook' and call.replayed_by == call.name]
-    prototypes = ''.join(wrap(f'int replay_{call.name}(struct cuda_replay *replay, '
-                              'const struct sbt_record *record);') + '\n' for call in hooked)
-    slots = ''.join(f'    SLOT_{call.name}_{field.name.replace(".", "_")} = {index},\n'
-                    for call in hooked
-                    for index, field in enumerate(fields_of(call, api.structs)))
-    return guarded('API_CUDA_CUDA_REPLAY_CALLS_H',
-                   HEADER.format(prototypes=prototypes, slots=slots))
+    return guarded('API_CUDA_CUDA_REPLAY_CALLS_H', HEADER.format(
+        prototypes=CUDA.replay_prototypes(api.calls),
+        slots=slots(CUDA.hooked(api.calls), lambda call: fields_of(call, api.structs))))

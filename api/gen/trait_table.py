@@ -25,8 +25,8 @@ from text import HEAD
 CALL = ('transient', 'global', 'maps', 'begins', 'resets', 'names', 'binds', 'writes', 'address',
         'exposes', 'unrelated', 'submits', 'presents', 'host-function', 'executes', 'label-begin',
         'label-end', 'begins-capture', 'ends-capture', 'creates-graph', 'clones-graph', 'adds-node',
-        'destroys-node', 'names-nodes', 'names-child', 'instantiates', 'launches-graph')
-GRAPH = CALL[CALL.index('begins-capture'):] + ('host-function',)
+        'destroys-node', 'names-nodes', 'names-child', 'instantiates', 'launches-graph', 'may-wait')
+GRAPH = CALL[CALL.index('begins-capture'):CALL.index('may-wait')] + ('host-function',)
 OBJECT = ('ground', 'droppable', 'carrier', 'recording', 'memory', 'image', 'context', 'event',
           'signal', 'graph', 'array')
 APIS = {'cuda': 1, 'hsa': 2, 'hip': 3}  # enum sbt_api, of those whose .api files have numbers

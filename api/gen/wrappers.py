@@ -5,17 +5,11 @@ import itertools
 import re
 
 from declarations import params_of
+from library import Library, args_of, helpers, statements, text_of
 from text import HEAD, guarded, wrap
 from traits import fields_of
 
-RESOLVER = '''\
-{signature}
-{{
-    if (!cuda_bind() || real.{name} == resolve_{name})
-        return CUDA_ERROR_NOT_FOUND;
-    return real.{name}({args});
-}}
-'''
+CUDA = Library('cuda', 'real', {'CUresult': 'CUDA_ERROR_NOT_FOUND'})
 
 HOOKED = '''\
 {signature}
@@ -56,26 +50,8 @@ SOURCE = HEAD + '''\
 
 #define TSM_EXPORT __attribute__((visibility("default")))
 
-/* ---- until the first call: resolvers -------------------------------------------------------- */
-
-{resolvers}
-struct cuda_real real = {{
-{initial}}};
-
-/* ---- wrappers ------------------------------------------------------------------------------- */
-
-{wrappers}
-/* ---- what interposition looks up, sorted by name -------------------------------------------- */
-
-static const struct tsm_export rows[] = {{
-{rows}}};
-
-const struct tsm_exports cuda_exports = {{rows, sizeof(rows) / sizeof(rows[0])}};
-'''
-
-
-def args_of(call):
-    return ', '.join(param.name for param in call.params)
+{resolvers}{wrappers}
+{exports}'''
 
 
 def passed_of(call):
@@ -117,14 +93,20 @@ def object_param(call, kinds):
 # ---- before the real call -----------------------------------------------------------------------
 
 
-def foretold(call, helpers, tracked):
-    """Before the call: what the device is going to write to memory that the host reaches, too."""
+def prepared(call, by_hand):
+    """Before the call: cuda_before_X of each cuda_after_X that has one."""
     lines = []
     for helper in call.after:
         name, _, args = helper.partition('(')
         name = name.replace('_after_', '_before_')
-        if name in helpers:
-            lines.append(f'    {name}(&call, {re.sub(", (true|false)[)]$", ")", args)};')
+        if name in by_hand:
+            lines.append(f'{name}(&call, {re.sub(", (true|false)[)]$", ")", args)};')
+    return lines
+
+
+def foretold(call, by_hand, tracked):
+    """Before the call: what the device is going to write to memory that the host reaches, too."""
+    lines = ['    ' + line for line in prepared(call, by_hand)]
     for param in call.params:
         if param.use.type == 'readback':
             lines.append(f'    cuda_before_device_bytes(&call, CUDA_SLOT({param.name}), '
@@ -142,11 +124,11 @@ def settled_first(call):
             '    ' + on_stream(call), '}']
 
 
-def before(call, helpers):
+def before(call, by_hand):
     lines = []
     if call.kind == 'command' and (call.settles or 'waits' in call.options):
-        return settled_first(call) + foretold(call, helpers, 'tsm_hostmem_any()')
-    told = foretold(call, helpers, 'is_shared') if call.kind == 'command' else []
+        return settled_first(call) + foretold(call, by_hand, 'tsm_hostmem_any()')
+    told = foretold(call, by_hand, 'is_shared') if call.kind == 'command' else []
     if call.kind in ('command', 'signal', 'wait'):
         lines.append(('const bool is_shared = ' if told else '') + 'tsm_hostmem_publish();')
     if call.kind == 'sync' and call.status == 'generated':
@@ -164,7 +146,7 @@ def before(call, helpers):
         lines.append(f'tsm_hostmem_leaves(CUDA_SLOT({call.untrack}));')
     if call.stream:
         lines.append(on_stream(call))
-    return lines + told
+    return lines + (told if call.kind == 'command' else prepared(call, by_hand))
 
 
 def timed(call):
@@ -189,12 +171,22 @@ def handle_in(call, field):
 
 
 def handle_out(call, field):
-    function = {'new': 'cuda_id_new', 'shared': 'cuda_id_shared'}.get(field.use.made)
     raw = f'CUDA_OBJECT_{field.detail.upper()}, CUDA_SLOT(*{field.value})'
-    if not function:
-        return f'cuda_id_if_known({raw})'
     name = next((param.name for param in call.params if param.use.role == 'name'), 'NULL')
-    return f'{function}({raw}, {name})'
+    if field.use.made == 'new':
+        return f'cuda_id_new({raw}, {name})'
+    if field.use.made == 'shared':
+        return f'cuda_id_shared({raw}, {owner_of(call, name)}, {name})'
+    return f'cuda_id_if_known({raw})'
+
+
+def owner_of(call, name):
+    """The id of what an object with a name belongs to: a function's module. '0' where an object is also given
+    by calls that do not tell."""
+    owner = next((param for param in call.params if param.use.type == 'handle' and not param.use.out), None)
+    if name == 'NULL' or not owner:
+        return '0'
+    return f'cuda_id(CUDA_OBJECT_{owner.use.detail.upper()}, CUDA_SLOT({owner.name}))'
 
 
 def scalar(call, field, expression):
@@ -212,9 +204,7 @@ def scalar(call, field, expression):
 def append_variable(call, field):
     pointer = field.value
     if field.type == 'STRING':
-        text = f'ok && {pointer} ? *{pointer} : NULL' if field.use.indirect else \
-            f'ok ? {pointer} : NULL'
-        return f'tsm_call_string(&call, {text});'
+        return f'tsm_call_string(&call, {text_of(field)});'
     function = 'tsm_call_blob' if field.type == 'BLOB' else 'tsm_call_bytes'
     taken = ''
     if field.role == 'payload':
@@ -322,17 +312,13 @@ def synchronised(call):
     return ['if (ok)', '    ' + effect, 'if (cuda_gpu_time_wanted)', '    cuda_gpu_time_collect();']
 
 
-def statements(lines):
-    return '\n'.join(wrap('    ' + line, 8) for line in lines)
-
-
-def wrapper(call, structs, helpers):
+def wrapper(call, structs, by_hand):
     names = {'name': call.name, 'args': args_of(call), 'passed': passed_of(call),
-             'signature': wrap(f'TSM_EXPORT CUresult {call.name}({params_of(call)})', 8)}
+             'signature': CUDA.signature(call, call.name, 'TSM_EXPORT ')}
     if call.status == 'hook':
         return HOOKED.format(**names)
     lines = after(call, fields_of(call, structs))
-    text = WRAPPER.format(**names, before=statements(before(call, helpers)), after=statements(lines),
+    text = WRAPPER.format(**names, before=statements(before(call, by_hand)), after=statements(lines),
                           settled=statements(settled(call)), timed=statements(timed(call)[0]),
                           timed_end=statements(timed(call)[1]),
                           synchronised=statements(synchronised(call)))
@@ -345,18 +331,12 @@ def wrapper(call, structs, helpers):
     return re.sub(r'\n\n(?=    (returned|tsm_call_returned|tsm_call_commit|return returned))', '\n', text)
 
 
-def resolver(call):
-    signature = wrap(f'static CUresult resolve_{call.name}({params_of(call)})', 8)
-    return RESOLVER.format(name=call.name, signature=signature, args=args_of(call))
-
-
 def wrappers_c(api):
+    names = sorted((call.name, call) for call in api.calls)
     return SOURCE.format(
-        resolvers='\n'.join(map(resolver, api.calls)),
-        initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in api.calls),
+        resolvers=CUDA.resolvers(api.calls, lambda call: 'cuda_bind'),
         wrappers='\n'.join(wrapper(call, api.structs, api.helpers) for call in api.calls),
-        rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&real.{call.name}, NULL}},\n'
-                     for call in sorted(api.calls, key=lambda call: call.name)))
+        exports=CUDA.exports(names, has_doors=False))
 
 
 # ---- headers ------------------------------------------------------------------------------------
@@ -399,9 +379,7 @@ void cuda_context_synchronised(CUcontext context);
 
 
 def real_h(api):
-    members = ''.join(wrap(f'    CUresult (*{call.name})({params_of(call)});', 8) + '\n'
-                      for call in api.calls)
-    return guarded('API_CUDA_CUDA_REAL_H', REAL.format(members=members))
+    return guarded('API_CUDA_CUDA_REAL_H', REAL.format(members=CUDA.members(api.calls)))
 
 
 def wrappers_h(api):
@@ -409,7 +387,4 @@ def wrappers_h(api):
 
 
 def hooks_h(api):
-    helpers = ''.join(wrap(declaration + ';') + '\n' for declaration in api.helpers.values())
-    hooks = ''.join(wrap(f'CUresult hook_{call.name}({params_of(call)});') + '\n'
-                    for call in api.calls if call.status == 'hook')
-    return guarded('API_CUDA_CUDA_HOOKS_H', HOOKS.format(helpers=helpers, hooks=hooks))
+    return guarded('API_CUDA_CUDA_HOOKS_H', HOOKS.format(helpers=helpers(api), hooks=CUDA.hooks(api.calls)))

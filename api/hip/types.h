@@ -51,6 +51,10 @@ typedef struct hipPitchedPtr {
     size_t pitch, xsize, ysize;
 } hipPitchedPtr;
 
+typedef struct hipMemLocation {
+    int type, id;
+} hipMemLocation;
+
 typedef struct hipIpcMemHandle_t {
     char reserved[64];
 } hipIpcMemHandle_t;

@@ -15,10 +15,10 @@
 #define NT_AMDGPU_METADATA 32u
 #define DESCRIPTOR_SIZE    64u /* of AMD's kernels */
 
-/* `size` bytes at `offset` of the file, or NULL. */
+/* Returns `size` bytes at `offset` of the file, or NULL. */
 static const void *part(const struct hsa_code *code, uint64_t offset, uint64_t size)
 {
-    return offset <= code->size && size <= code->size - offset ? code->data + offset : NULL;
+    return tsm_elf_file_part(&code->file, offset, size);
 }
 
 bool hsa_code_open(struct hsa_code *out, const void *data, size_t size)
@@ -26,11 +26,10 @@ bool hsa_code_open(struct hsa_code *out, const void *data, size_t size)
     Elf64_Ehdr header;
 
     *out = (struct hsa_code){.data = data, .size = size};
-    if (!data || size < sizeof(header))
+    if (!data || !tsm_elf_file_open(&out->file, data, size))
         return false;
     memcpy(&header, data, sizeof(header));
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN)
+    if (header.e_type != ET_DYN)
         return false;
     out->is_amdgpu = header.e_machine == EM_AMDGPU;
     out->flags = header.e_flags;
@@ -40,24 +39,17 @@ bool hsa_code_open(struct hsa_code *out, const void *data, size_t size)
 /* ---- sections ----------------------------------------------------------------------------------
  */
 
-static bool section(const struct hsa_code *code, uint32_t index, Elf64_Shdr *out)
+/* Code objects have section tables of this version of ELF alone. */
+static bool section(const struct hsa_code *code, uint32_t index, struct tsm_elf_section *out)
 {
-    Elf64_Ehdr header;
-    const void *at;
-
-    memcpy(&header, code->data, sizeof(header));
-    if (index >= header.e_shnum || header.e_shentsize != sizeof(*out))
-        return false;
-    at = part(code, header.e_shoff + (uint64_t)index * sizeof(*out), sizeof(*out));
-    if (at)
-        memcpy(out, at, sizeof(*out));
-    return at != NULL;
+    return code->file.entry_size == sizeof(Elf64_Shdr) &&
+           tsm_elf_file_section(&code->file, index, out);
 }
 
-static bool section_of(const struct hsa_code *code, uint32_t type, Elf64_Shdr *out)
+static bool section_of(const struct hsa_code *code, uint32_t type, struct tsm_elf_section *out)
 {
     for (uint32_t i = 0; section(code, i, out); i++)
-        if (out->sh_type == type)
+        if (out->type == type)
             return true;
     return false;
 }
@@ -128,13 +120,12 @@ static const void *at_address(const struct hsa_code *code, uint64_t address, uin
 /* AMD's metadata are a note. */
 static void add_metadata(const struct hsa_code *code, const struct hsa_code_kernels *kernels)
 {
-    Elf64_Shdr notes;
+    struct tsm_elf_section notes;
     Elf64_Nhdr note;
 
     for (uint32_t i = 0; section(code, i, &notes); i++) {
-        const uint8_t *at =
-            notes.sh_type == SHT_NOTE ? part(code, notes.sh_offset, notes.sh_size) : NULL;
-        uint64_t left = at ? notes.sh_size : 0;
+        const uint8_t *at = notes.type == SHT_NOTE ? part(code, notes.offset, notes.size) : NULL;
+        uint64_t left = at ? notes.size : 0;
         while (left > sizeof(note)) {
             memcpy(&note, at, sizeof(note));
             uint64_t name = ((uint64_t)note.n_namesz + 3) & ~3ull;
@@ -240,15 +231,15 @@ struct symbols {
 
 static bool open_symbols(const struct hsa_code *code, struct symbols *out)
 {
-    Elf64_Shdr symbols, names;
+    struct tsm_elf_section symbols, names;
 
-    if (!section_of(code, SHT_DYNSYM, &symbols) || !section(code, symbols.sh_link, &names))
+    if (!section_of(code, SHT_DYNSYM, &symbols) || !section(code, symbols.link, &names))
         return false;
-    out->table = part(code, symbols.sh_offset, symbols.sh_size);
-    out->count = symbols.sh_size / sizeof(Elf64_Sym);
-    out->names = (const char *)part(code, names.sh_offset, names.sh_size);
-    out->names_size = names.sh_size;
-    return out->table && out->names && names.sh_size && out->names[names.sh_size - 1] == '\0';
+    out->table = part(code, symbols.offset, symbols.size);
+    out->count = symbols.size / sizeof(Elf64_Sym);
+    out->names = (const char *)part(code, names.offset, names.size);
+    out->names_size = names.size;
+    return out->table && out->names && names.size && out->names[names.size - 1] == '\0';
 }
 
 /* Reads a symbol. Returns false if it is none to look up. */

@@ -12,11 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/elf_file.h"
+
 #define HSA_CODE_ARGUMENT_MAX 64u
 
 struct hsa_code {
     const uint8_t *data; /* the caller's */
     size_t size;
+    struct tsm_elf_file file;
     bool is_amdgpu; /* else for x86-64 */
     uint32_t flags; /* of the ELF header: of AMD's files the processor is in the low 8 bits */
 };

@@ -9,6 +9,7 @@
 
 void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream)
 {
+    call->info &= (uint8_t)~NOT_KEPT; /* also before the start: its graph is sent later */
     call->flags |= SBT_RECORD_CAPTURED;
     tsm_call_record(call)->stream = tsm_stream_number(stream);
 }

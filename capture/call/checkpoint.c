@@ -29,12 +29,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define READ_SIZE        ((uint64_t)4 << 20)   /* from the device at once; whole pieces */
-#define ITEM_SIZE_MAX    ((uint64_t)128 << 20) /* in one record; whole reads */
-#define QUIET_PATIENCE   50000000u  /* ns, after a synchronisation of the program's own */
-#define OVERDUE_PATIENCE 500000000u /* ns, when none came for as long again */
-#define RETRY_NS         10000000u  /* after a failure; doubled by each further one ... */
-#define RETRY_DOUBLINGS  7u         /* ... up to 1.3 s */
+#define READ_SIZE          ((uint64_t)4 << 20)   /* from the device at once; whole pieces */
+#define ITEM_SIZE_MAX      ((uint64_t)128 << 20) /* in one record; whole reads */
+#define OVERDUE_PATIENCE   500000000u /* ns, when no synchronisation came for as long again */
+#define PATIENCE_DOUBLINGS 3u         /* of that at a synchronisation, one with each failure */
+#define RETRY_NS           10000000u  /* after a failure; doubled by each further one ... */
+#define RETRY_DOUBLINGS    7u         /* ... up to 1.3 s */
+#define START_RETRY_NS     50000u /* the same for the beginning of the recording: up to 6.4 ms */
 
 uint32_t tsm_checkpoint_due;
 #define DUE 1u /* at the next synchronisation */
@@ -284,7 +285,7 @@ static bool write_all(struct tsm_session *s, struct tsm_checkpoint_run *run, uin
     /* Results that are known to be complete belong before the checkpoint: a replay that starts
      * there does not have the commands that these bytes come from. */
     for (const struct tsm_source *const *source = tsm_sources; *source; source++)
-        tsm_readbacks_all_complete(s, (*source)->description->api);
+        tsm_readbacks_all_complete(s, run->lane, (*source)->description->api);
     run->number = ++s->checkpoint_number;
     s->checkpoint_run = run;
     ok = write_mark(run, SBT_CORE_CHECKPOINT_BEGIN, flags);
@@ -308,6 +309,7 @@ static bool take_here(struct tsm_session *s, uint32_t from, uint32_t to, uint64_
     uint64_t begin_ns = tsm_monotonic_ns(), until_ns = begin_ns + patience_ns;
     struct tsm_checkpoint_run run = {0};
     int saved_errno = errno;
+    uint32_t failures;
     bool ok;
 
     tsm_inside_enter();
@@ -319,10 +321,9 @@ static bool take_here(struct tsm_session *s, uint32_t from, uint32_t to, uint64_
     ok = others_are_outside(s, until_ns) && sources_are_quiet(until_ns) && make_run(&run, s) &&
          write_all(s, &run, flags);
     free_run(&run);
-    s->checkpoint_failures =
-        ok ? 0 : s->checkpoint_failures + (s->checkpoint_failures < RETRY_DOUBLINGS);
-    set(&s->checkpoint_retry_ns,
-        tsm_monotonic_ns() + ((uint64_t)RETRY_NS << s->checkpoint_failures));
+    failures = ok ? 0 : s->checkpoint_failures + (s->checkpoint_failures < RETRY_DOUBLINGS);
+    __atomic_store_n(&s->checkpoint_failures, failures, __ATOMIC_RELAXED);
+    set(&s->checkpoint_retry_ns, tsm_monotonic_ns() + ((uint64_t)RETRY_NS << failures));
     change_state(live, TSM_LIVE_HELD, ok ? to : from);
     tsm_inside_leave();
     errno = saved_errno;
@@ -385,6 +386,15 @@ static bool is_overdue(const struct tsm_session *s, uint64_t now)
            __atomic_load_n(&tsm_checkpoint_due, __ATOMIC_RELAXED) == NOW;
 }
 
+static uint64_t patience_now(const struct tsm_session *s, uint64_t now)
+{
+    uint32_t failures = __atomic_load_n(&s->checkpoint_failures, __ATOMIC_RELAXED);
+    uint64_t patience = s->settings.checkpoint_patience_ns
+                        << (failures < PATIENCE_DOUBLINGS ? failures : PATIENCE_DOUBLINGS);
+
+    return is_overdue(s, now) && patience < OVERDUE_PATIENCE ? OVERDUE_PATIENCE : patience;
+}
+
 void tsm_checkpoint_try(bool quiet)
 {
     struct tsm_session *s = tsm_session_current();
@@ -395,13 +405,17 @@ void tsm_checkpoint_try(bool quiet)
     now = tsm_monotonic_ns();
     if (now < get(&s->checkpoint_retry_ns) || !(quiet || is_overdue(s, now)))
         return;
-    if (!take(s, TSM_LIVE_ON, TSM_LIVE_ON, is_overdue(s, now) ? OVERDUE_PATIENCE : QUIET_PATIENCE,
-              0))
+    if (!take(s, TSM_LIVE_ON, TSM_LIVE_ON, patience_now(s, now), 0))
         return;
     set(&s->checkpoint_due_command, get(&s->command_count) + s->settings.checkpoint_commands);
     set(&s->checkpoint_due_ns, tsm_monotonic_ns() + s->settings.checkpoint_ns);
     set(&s->checkpoint_retry_ns, 0);
     __atomic_store_n(&tsm_checkpoint_due, 0, __ATOMIC_RELAXED);
+}
+
+static uint64_t start_retry_ns(const struct tsm_session *s)
+{
+    return (uint64_t)START_RETRY_NS << __atomic_load_n(&s->checkpoint_failures, __ATOMIC_RELAXED);
 }
 
 void tsm_checkpoint_start(struct tsm_session *s)
@@ -416,5 +430,7 @@ void tsm_checkpoint_start(struct tsm_session *s)
     if (take(s, TSM_LIVE_WAITING, TSM_LIVE_ON, OVERDUE_PATIENCE, SBT_CHECKPOINT_START)) {
         set(&s->checkpoint_due_ns, tsm_monotonic_ns() + s->settings.checkpoint_ns);
         tsm_session_nudge(s); /* tsctl waits for the news */
+    } else {                  /* a capture runs, say: it may be over soon, and so may the program */
+        set(&s->checkpoint_retry_ns, tsm_monotonic_ns() + start_retry_ns(s));
     }
 }

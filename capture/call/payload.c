@@ -13,7 +13,7 @@
 #include "base/own_stack.h"
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "format/record.h"
+#include "format/events/record.h"
 #include "capture/call/payload.h"
 #include "capture/call/place.h"
 #include "capture/parts.h"

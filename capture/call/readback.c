@@ -11,6 +11,7 @@
 #include "capture/call/payload.h"
 #include "capture/call/place.h"
 #include "capture/call/readbacks.h"
+#include "capture/memory/gaps.h"
 #include "capture/memory/host_changes.h"
 #include "capture/parts.h"
 
@@ -44,6 +45,11 @@ static bool covers(const struct tsm_box *outer, const struct tsm_box *inner)
 {
     return outer->data <= inner->data && (const char *)inner->data + tsm_box_extent(inner) <=
                                              (const char *)outer->data + tsm_box_extent(outer);
+}
+
+static bool is_complete(const struct tsm_stream *stream, uint64_t position)
+{
+    return position <= __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE);
 }
 
 /* Others may write there before the bytes are recorded. */
@@ -85,11 +91,49 @@ static bool reaches(const struct tsm_deferred *d, const struct tsm_box *box)
            (uint64_t)(uintptr_t)box->data + tsm_box_extent(box) > d->from;
 }
 
+/* The lock is held. Tests whether the program may have changed what the command writes, because it
+ * saw in its memory that it may, when another command is sent that uses it. That is recorded when
+ * the first one is known to be complete: too late for the other. */
+static bool may_be_changed_for(const struct tsm_pending *p, const struct tsm_stream *stream,
+                               uint64_t position)
+{
+    if (p->is_announced || is_complete(p->stream, p->position))
+        return false;
+    if (p->owes == TSM_OWES_BYTES)
+        return p->may_change;
+    return p->owes == TSM_MAY_WRITE && p->stream != stream &&
+           !tsm_stream_is_behind(stream, position, p->stream->number, p->position);
+}
+
+/* The lock is held. The command uses bytes from `from` on in the box. */
+static void contest(struct tsm_readbacks *r, const struct tsm_box *box, uint64_t from,
+                    const struct tsm_stream *stream, uint64_t position)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct tsm_pending *p = &r->all[i];
+        const uint64_t end = (uint64_t)(uintptr_t)p->box.data + tsm_box_extent(&p->box);
+        if (!p->is_contested && tsm_boxes_overlap(&p->box, box) && end > from &&
+            may_be_changed_for(p, stream, position))
+            p->is_contested = true;
+    }
+}
+
+void tsm_readbacks_contest(const struct tsm_call *call, const struct tsm_box *box)
+{
+    struct tsm_readbacks *r = call->lane->session->readbacks;
+
+    tsm_lock_take(&r->lock);
+    contest(r, box, (uint64_t)(uintptr_t)box->data, call->stream, call->position);
+    tsm_lock_give(&r->lock);
+}
+
 /* The lock is held. One entry says when the last command of the stream that may write there is
- * over. Bytes that are not read back yet may be that one's then. */
-static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
+ * over. Bytes that are not read back yet may be that one's then. Returns whether it is contested.
+ */
+static bool forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
                         const struct tsm_stream *stream)
 {
+    bool is_contested = false;
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < r->count; i++) {
@@ -100,6 +144,7 @@ static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
         }
         if (p->owes == d->owes && p->stream == stream && p->box.data == d->box.data) {
             d->from = p->from < d->from ? p->from : d->from;
+            is_contested |= p->is_contested;
             continue;
         }
         if (p->owes == TSM_OWES_BYTES && d->owes == TSM_MAY_WRITE && reaches(d, &p->box))
@@ -107,20 +152,50 @@ static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
         r->all[kept++] = *p;
     }
     tsm_readbacks_set_count(r, kept);
+    return is_contested;
+}
+
+#define WORD_MAX 8u /* bytes that a program looks at, to see that a copy is complete */
+
+/* Tests whether the program can see in its memory that the command is complete. */
+static bool is_telling(const struct tsm_deferred *d)
+{
+    return d->owes == TSM_WRITES || d->owes == TSM_MAY_WRITE ||
+           (d->owes == TSM_OWES_BYTES && tsm_box_size(&d->box) <= WORD_MAX);
+}
+
+/* The lock is held. When the program sees that the command is complete it may change what those
+ * before it gave back, and wait for them only then. */
+static void note_seen_by(struct tsm_readbacks *r, const struct tsm_deferred *d,
+                         const struct tsm_stream *stream)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct tsm_pending *p = &r->all[i];
+        if (p->owes != TSM_OWES_BYTES || p->may_change || p->is_announced ||
+            is_complete(p->stream, p->position))
+            continue;
+        p->may_change = p->stream == stream ? p->position < d->position
+                                            : tsm_stream_is_behind(stream, d->position,
+                                                                   p->stream->number, p->position);
+    }
 }
 
 static void remember(struct tsm_session *s, struct tsm_deferred *d, struct tsm_stream *stream,
                      uint64_t ticks)
 {
     struct tsm_readbacks *r = s->readbacks;
+    bool is_contested = false, full;
     uint32_t count;
-    bool full;
 
     tsm_lock_take(&r->lock);
+    if (d->owes == TSM_MAY_WRITE)
+        contest(r, &d->box, d->from, stream, d->position);
     if (d->owes >= TSM_MAY_WRITE)
-        forget_same(r, d, stream);
+        is_contested = forget_same(r, d, stream);
     else
         forget_overlapping(r, &d->box, stream, d->position);
+    if (is_telling(d))
+        note_seen_by(r, d, stream);
     full = r->count == TSM_PENDING_COUNT_MAX;
     count = r->count - full;
     if (full)
@@ -131,6 +206,7 @@ static void remember(struct tsm_session *s, struct tsm_deferred *d, struct tsm_s
                                          .ticks = ticks,
                                          .owes = d->owes,
                                          .is_weak = d->is_weak,
+                                         .is_contested = is_contested,
                                          .from = d->from};
     tsm_readbacks_set_count(r, count + 1);
     tsm_lock_give(&r->lock);
@@ -277,12 +353,13 @@ static bool is_known(const struct tsm_stream *stream, enum tsm_owes owes)
 
 /* The device has. What the program leaves there next is recorded, even if it was there before. */
 static void written(struct tsm_session *s, const struct tsm_box *box,
-                    const struct tsm_stream *stream, enum tsm_owes owes, uint64_t from)
+                    const struct tsm_stream *stream, enum tsm_owes owes, uint64_t from,
+                    bool is_contested)
 {
     const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
 
     if (owes >= TSM_MAY_WRITE)
-        tsm_hostmem_held(s, start, end, from);
+        tsm_hostmem_held(s, start, end, from, is_contested);
     else if (!is_known(stream, owes))
         tsm_hostmem_unknown(s, start, end);
 }
@@ -299,8 +376,8 @@ static void write_complete_bytes(struct tsm_lane *lane, const struct tsm_call *c
     if (is_known(call->stream, d->owes))
         know(lane, &d->box);
     tsm_readback_record(lane, &d->box, (uint64_t)(uintptr_t)d->box.data, d->stream, d->position,
-                        TSM_FETCH_DIRECT, false);
-    written(lane->session, &d->box, call->stream, d->owes, d->from);
+                        TSM_FETCH_DIRECT, 0);
+    written(lane->session, &d->box, call->stream, d->owes, d->from, false);
 }
 
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
@@ -336,18 +413,13 @@ void tsm_hostmem_device(tsm_device_gaps *find)
 /* ---- synchronisation --------------------------------------------------------------------------
  */
 
-static bool is_complete(const struct tsm_stream *stream, uint64_t position)
-{
-    return position <= __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE);
-}
-
-/* The lock is held. A call that has not returned yet may have overwritten the bytes: if the driver
- * accepts it, they are forgotten. */
+/* The lock is held. A call that has not returned yet may have overwritten the bytes that are to be
+ * recorded: if the driver accepts it, they are forgotten. */
 static bool is_contested(const struct tsm_readbacks *r, const struct tsm_pending *p)
 {
     bool found = false;
 
-    for (uint32_t i = 0; i < r->count && !found; i++)
+    for (uint32_t i = 0; i < r->count && p->owes == TSM_OWES_BYTES && !found; i++)
         found = r->all[i].is_announced && r->all[i].owes < TSM_MAY_WRITE &&
                 tsm_boxes_overlap(&r->all[i].box, &p->box);
     return found;
@@ -389,10 +461,13 @@ static void take_out(struct tsm_readbacks *r, const struct tsm_pending *p)
 
 static void write_bytes(struct tsm_lane *lane, const struct tsm_pending *p)
 {
-    if (!p->may_change && p->stream->api == SBT_API_CUDA)
+    const uint32_t flags = p->may_change ? SBT_RECORD_HELD : 0;
+
+    if (!flags && p->stream->api == SBT_API_CUDA)
         know(lane, &p->box);
     tsm_readback_record(lane, &p->box, (uint64_t)(uintptr_t)p->box.data, p->stream->number,
-                        p->position, TSM_FETCH_SAFE, p->may_change);
+                        p->position, TSM_FETCH_SAFE,
+                        flags && p->is_contested ? flags | SBT_RECORD_LATE : flags);
 }
 
 /* The program may overwrite the bytes as soon as any of its waits returns. So the lock is held
@@ -415,7 +490,7 @@ static void write_complete(struct tsm_session *s)
         else if (owes && !is_complete(p.over, p.over_position))
             tsm_session_unmodelled(CHANGED, true);
         take_out(s->readbacks, &p);
-        written(s, &p.box, p.stream, p.owes, p.from);
+        written(s, &p.box, p.stream, p.owes, p.from, p.is_contested);
         tsm_scratch_clear(lane);
     }
     tsm_lock_give(&s->readbacks->writing);
@@ -500,7 +575,7 @@ void tsm_readbacks_before(uint32_t stream, uint64_t position)
 
     if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
         return;
-    tsm_stream_complete_number(stream, position);
+    tsm_stream_reached(stream, position);
     write_complete(s);
 }
 
@@ -631,8 +706,39 @@ void tsm_readbacks_write(void)
         write_complete(s);
 }
 
-void tsm_readbacks_all_complete(struct tsm_session *s, enum sbt_api api)
+#define TOLD_MAX 64u /* streams */
+
+/* Lists the last command of each stream that something is pending of. */
+static uint32_t find_last(struct tsm_readbacks *r, enum sbt_api api,
+                          struct tsm_running out[TOLD_MAX])
 {
+    uint32_t count = 0, at;
+
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct tsm_pending *p = &r->all[i];
+        if (p->stream->api != api || p->is_announced || is_complete(p->stream, p->position))
+            continue;
+        for (at = 0; at < count && out[at].stream != p->stream->number; at++)
+            ;
+        if (at == count && count == TOLD_MAX)
+            continue;
+        if (at == count)
+            out[count++] = (struct tsm_running){p->stream->number, 0};
+        if (p->position > out[at].position)
+            out[at].position = p->position;
+    }
+    tsm_lock_give(&r->lock);
+    return count;
+}
+
+void tsm_readbacks_all_complete(struct tsm_session *s, struct tsm_lane *lane, enum sbt_api api)
+{
+    struct tsm_running last[TOLD_MAX];
+    const uint32_t count = find_last(s->readbacks, api, last);
+
+    for (uint32_t i = 0; i < count; i++)
+        tsm_hostmem_complete(lane, last[i].stream, last[i].position);
     complete_before(s, api, NULL, UINT64_MAX);
     write_complete(s);
 }

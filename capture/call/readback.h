@@ -21,7 +21,9 @@ struct tsm_pending {
     uint64_t from;
     bool has_landed;   /* complete, whatever is before it */
     bool is_announced; /* its call has not returned yet */
-    bool may_change;   /* a command that was sent after it may write some of the bytes, too */
+    bool may_change;   /* a command that was sent after it may write some of the bytes, too, or */
+                       /* tell the program by memory that they are there */
+    bool is_contested; /* a command may use what the program has put there since */
     /* A later command of another stream that writes the same bytes; NULL: none. */
     const struct tsm_stream *over;
     uint64_t over_position;
@@ -49,8 +51,8 @@ static inline bool tsm_boxes_overlap(const struct tsm_box *a, const struct tsm_b
 }
 
 /* Writes one READBACK record of `box`, which the program has at `address`, or as many as it takes:
- * a replay compares them one after another. `may_change`: a later command may write there, too. */
+ * a replay compares them one after another. `flags`: SBT_RECORD_*. */
 void tsm_readback_record(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
-                         uint32_t stream, uint64_t position, enum tsm_fetch fetch, bool may_change);
+                         uint32_t stream, uint64_t position, enum tsm_fetch fetch, uint32_t flags);
 
 #endif

@@ -30,7 +30,7 @@ static bool write_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_
 }
 
 void tsm_readback_record(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
-                         uint32_t stream, uint64_t position, enum tsm_fetch fetch, bool may_change)
+                         uint32_t stream, uint64_t position, enum tsm_fetch fetch, uint32_t flags)
 {
     const uint64_t moved = address - (uint64_t)(uintptr_t)box->data, size = tsm_box_size(box);
     const bool is_whole = tsm_payload_fits(lane, SBT_BLOB_KEYED_SIZE(size));
@@ -41,7 +41,7 @@ void tsm_readback_record(struct tsm_lane *lane, const struct tsm_box *box, uint6
         return;
     note.slots[0] = stream;
     note.slots[1] = position;
-    note.flags = may_change ? SBT_RECORD_HELD : 0;
+    note.flags = flags;
     for (uint64_t at = 0; at < size; at += part) {
         uint64_t left = size - at;
         note.slots[2] = at ? tsm_box_address(box, at) + moved : address;
@@ -57,5 +57,5 @@ void tsm_readback_record(struct tsm_lane *lane, const struct tsm_box *box, uint6
 void tsm_readback_copied(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
                          struct tsm_running by)
 {
-    tsm_readback_record(lane, box, address, by.stream, by.position, TSM_FETCH_DIRECT, false);
+    tsm_readback_record(lane, box, address, by.stream, by.position, TSM_FETCH_DIRECT, 0);
 }

@@ -23,8 +23,13 @@ void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint
 /* Tests whether a command that is not known to be complete writes there, or may. */
 bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box);
 
-/* Every command of `api` so far is complete: write the READBACK records that wait for that. */
-void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
+/* The call's command uses what is in the box, and waits for nothing that it is not known to. */
+void tsm_readbacks_contest(const struct tsm_call *call, const struct tsm_box *box);
+
+/* Every command of `api` so far is complete: write that down in `lane`, as COMPLETE records, and
+ * then the READBACK records that waited for it. */
+void tsm_readbacks_all_complete(struct tsm_session *session, struct tsm_lane *lane,
+                                enum sbt_api api);
 
 /* Says of streams of which something may write host memory that they are complete, where the
  * program may have seen that, and writes the READBACK records that waited for it. Asks, and does

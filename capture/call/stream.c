@@ -8,6 +8,7 @@
 
 #include "capture/session.h"
 #include "capture/call/place.h"
+#include "capture/memory/gaps.h"
 
 #define DEPTH_MAX 256u /* edges from one stream to another */
 
@@ -19,6 +20,11 @@ uint64_t tsm_call_began(const struct tsm_call *call)
 uint32_t tsm_stream_number(const struct tsm_stream *stream)
 {
     return stream ? stream->number : SBT_STREAM_NONE;
+}
+
+static uint32_t edges_kept(const struct tsm_stream *stream)
+{
+    return stream->edge_count < TSM_EDGE_COUNT ? stream->edge_count : TSM_EDGE_COUNT;
 }
 
 /* The edge lock is held. */
@@ -128,7 +134,7 @@ void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
 /* The edge lock is held. `completed` only grows, so each edge is followed few times. */
 static void complete(struct tsm_stream *stream, uint64_t position, unsigned depth)
 {
-    uint32_t kept = stream->edge_count < TSM_EDGE_COUNT ? stream->edge_count : TSM_EDGE_COUNT;
+    uint32_t kept = edges_kept(stream);
 
     if (position <= stream->completed || depth == DEPTH_MAX)
         return;
@@ -151,7 +157,7 @@ struct behind {
 /* The edge lock is held. */
 static bool is_behind(const struct tsm_stream *stream, uint64_t position, struct behind *of)
 {
-    uint32_t kept = stream->edge_count < TSM_EDGE_COUNT ? stream->edge_count : TSM_EDGE_COUNT;
+    uint32_t kept = edges_kept(stream);
 
     for (uint32_t i = 0; i < kept && of->left; i++) {
         const struct tsm_edge *edge = &stream->edges[i];
@@ -193,7 +199,8 @@ void tsm_stream_complete(struct tsm_stream *stream, uint64_t position)
     tsm_lock_give(&streams->edge_lock);
 }
 
-void tsm_stream_complete_number(uint32_t number, uint64_t position)
+/* NULL: none has that number. */
+static struct tsm_stream *find_number(uint32_t number)
 {
     struct tsm_streams *streams = tsm_streams_current();
     uint32_t count = streams ? __atomic_load_n(&streams->count, __ATOMIC_ACQUIRE) : 0;
@@ -203,14 +210,46 @@ void tsm_stream_complete_number(uint32_t number, uint64_t position)
     if (at >= count || streams->all[at].number != number)
         for (at = 0; at < count && streams->all[at].number != number; at++)
             ;
-    if (at < count)
-        tsm_stream_complete(&streams->all[at], position);
+    return at < count ? &streams->all[at] : NULL;
+}
+
+uint32_t tsm_stream_joined_at(uint32_t number, uint64_t done, struct tsm_running *out,
+                              uint32_t capacity)
+{
+    struct tsm_stream *stream = find_number(number);
+    uint32_t count = 0;
+
+    if (!stream)
+        return 0;
+    tsm_lock_take(&tsm_streams_current()->edge_lock);
+    for (uint32_t i = 0; i < edges_kept(stream) && count < capacity; i++) {
+        const struct tsm_edge *edge = &stream->edges[i];
+        if (edge->at == done && edge->incarnation == edge->from->incarnation &&
+            edge->position > edge->from->completed)
+            out[count++] = (struct tsm_running){edge->from->number, edge->position};
+    }
+    tsm_lock_give(&tsm_streams_current()->edge_lock);
+    return count;
+}
+
+void tsm_stream_reached(uint32_t number, uint64_t done)
+{
+    struct tsm_stream *stream = find_number(number);
+
+    if (!stream)
+        return;
+    tsm_lock_take(&tsm_streams_current()->edge_lock);
+    complete(stream, done, 0);
+    for (uint32_t i = 0; i < edges_kept(stream); i++)
+        if (stream->edges[i].at <= done)
+            follow(&stream->edges[i], 1);
+    tsm_lock_give(&tsm_streams_current()->edge_lock);
 }
 
 void tsm_stream_complete_waits(struct tsm_stream *stream, uint64_t ticks)
 {
     struct tsm_streams *streams = tsm_streams_current();
-    uint32_t kept = stream->edge_count < TSM_EDGE_COUNT ? stream->edge_count : TSM_EDGE_COUNT;
+    uint32_t kept = edges_kept(stream);
 
     if (!streams)
         return;

@@ -13,6 +13,7 @@
 
 #define TSM_EDGE_COUNT 64u /* the newest ones are kept */
 
+struct tsm_running;
 struct tsm_streams;
 
 struct tsm_edge {
@@ -99,9 +100,15 @@ static inline void tsm_stream_sent(struct tsm_stream *stream, uint64_t position)
 /* Commands up to `position` are complete, and with them what they waited for. */
 void tsm_stream_complete(struct tsm_stream *stream, uint64_t position);
 
+/* The command behind `done` runs: what it waited for is complete, on its stream and on others. */
+void tsm_stream_reached(uint32_t number, uint64_t done);
+/* Lists commands of other streams that the command behind `done` waits for, and none before it, and
+ * which are not known to be complete. Returns how many, `capacity` at most. */
+uint32_t tsm_stream_joined_at(uint32_t number, uint64_t done, struct tsm_running *out,
+                              uint32_t capacity);
+
 /* Completes the streams that commands of `stream` sent before `ticks` had to wait for. Call it when
  * these commands are complete. */
-void tsm_stream_complete_number(uint32_t number, uint64_t position);
 void tsm_stream_complete_waits(struct tsm_stream *stream, uint64_t ticks);
 /* Tests whether the command at `position` of the stream waits, as far as it is known, until the one
  * at `of_position` of `of_stream`, which is not complete, is. */

@@ -10,6 +10,8 @@
 #include "capture/call/value.h"
 #include "capture/memory/host_changes.h"
 
+#include <errno.h>
+
 /* ---- the lists, under the lock ----------------------------------------------------------------
  */
 
@@ -70,12 +72,30 @@ void tsm_values_reached(struct tsm_lane *lane)
     }
 }
 
+/* The program may have seen values that commands wrote, and not have changed anything yet. */
+static void look_at_written(struct tsm_session *s)
+{
+    struct tsm_lane *lane;
+    int saved_errno = errno;
+
+    tsm_inside_enter();
+    lane = tsm_thread_lane(s);
+    if (lane) {
+        tsm_values_reached(lane);
+        tsm_readbacks_write();
+    }
+    tsm_inside_leave();
+    errno = saved_errno;
+}
+
 void tsm_values_publish(void)
 {
     struct tsm_session *s = tsm_session_current();
 
     if (s && !tsm_values_none(&s->values->awaited_count))
         tsm_hostmem_publish();
+    else if (s && !tsm_values_none(&s->values->written_count))
+        look_at_written(s);
 }
 
 void tsm_values_publish_completed_number(uint32_t stream, uint64_t position)

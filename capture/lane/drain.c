@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "capture/call/intern.h"
 #include "capture/call/note.h"
 #include "capture/lane/drain_thread.h"
@@ -417,9 +418,12 @@ static int answer_lane_wishes(struct tsm_drain *d)
 
     if (wanted == 0 || __atomic_load_n(&s->free_lanes, __ATOMIC_ACQUIRE))
         return 0;
-    error = tsm_drain_add_lanes(d, more < 256 ? more : 256);
+    more = more < 256 ? more : 256;
+    error = tsm_drain_add_lanes(d, more);
     __atomic_add_fetch(&s->lanes_made, 1, __ATOMIC_SEQ_CST);
-    tsm_futex_wake(&s->lanes_made, INT32_MAX);
+    /* Wake as many as get one; all when there will be no others. */
+    tsm_futex_wake(&s->lanes_made,
+                   error || s->lane_count == TSM_LANE_COUNT_MAX ? INT32_MAX : (int)more);
     return error;
 }
 
@@ -677,7 +681,6 @@ bool tsm_drain_start(struct tsm_session *s)
     /* Not of the heap: a thread of the program may hold its lock while a signal handler on it waits
      * for the end, and then nothing that the program's threads allocated can be freed. */
     struct tsm_drain *d = may_start_threads(s) ? tsm_memory_map(sizeof(*d)) : NULL;
-    sigset_t all, before;
     pthread_t thread;
     int error;
 
@@ -690,10 +693,7 @@ bool tsm_drain_start(struct tsm_session *s)
     d->lanes_fd = d->folder_fd = -1;
     s->drain = d;
     s->lanes_guarded = tsm_lanes_guard(s);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, NULL, thread_main, d);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    error = tsm_thread_create_blocked(&thread, thread_main, d);
     if (error) {
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create a thread: %s",
                    tsm_errno_text(error));

@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "capture/call/declare.h"
 #include "capture/lane/merge.h"
-#include "format/chunk.h"
-#include "format/descriptions.h"
+#include "format/chunk/chunk.h"
+#include "format/values/descriptions.h"
 #include "tracesmith/reader.h"
 
 #include <errno.h>

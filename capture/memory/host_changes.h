@@ -26,7 +26,8 @@ bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t siz
 /* A command that may have written into [start, end) is complete: what has changed there may be
  * older than that, and its HOST_WRITE records say so (SBT_RECORD_HELD). settled() writes them. What
  * has changed from `from` on (0: nothing) the command may have changed (SBT_RECORD_DEVICE). */
-void tsm_hostmem_held(struct tsm_session *session, uint64_t start, uint64_t end, uint64_t from);
+void tsm_hostmem_held(struct tsm_session *session, uint64_t start, uint64_t end, uint64_t from,
+                      bool is_contested);
 
 void tsm_hostmem_write_held(void);
 

@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "capture/call/streams.h"
-#include "format/record.h"
+#include "format/events/record.h"
 #include "capture/call/note.h"
 #include "capture/call/payload.h"
 #include "capture/call/readbacks.h"
@@ -231,7 +231,11 @@ static void append(struct tsm_call *call, const struct tsm_box *box, bool late)
 
 void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box)
 {
-    append(call, box, !(call->flags & SBT_RECORD_CAPTURED) && is_late(call, box));
+    const bool late = !(call->flags & SBT_RECORD_CAPTURED) && is_late(call, box);
+
+    if (late && call->stream)
+        tsm_readbacks_contest(call, box);
+    append(call, box, late);
 }
 
 void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box)
@@ -256,18 +260,23 @@ bool tsm_hostmem_is_tracked(uint64_t address)
     return s && tsm_hostmem_holds(s, address, 1);
 }
 
-void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position)
+static void note_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position, uint64_t parts)
 {
     const struct tsm_note note = {.call = SBT_CORE_COMPLETE,
                                   .stream = SBT_STREAM_NONE,
-                                  .slots = {stream, position},
-                                  .slot_count = 2};
+                                  .slots = {stream, position, parts},
+                                  .slot_count = 3};
 
-    tsm_values_publish_completed_number(stream, position);
+    tsm_values_publish_completed_number(stream, parts ? position - 1 : position);
     tsm_note_write(lane, &note);
 }
 
-void tsm_stream_completed(const struct tsm_stream *stream, uint64_t position)
+void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position)
+{
+    note_complete(lane, stream, position, 0);
+}
+
+void tsm_stream_completed_parts(const struct tsm_stream *stream, uint64_t position, uint64_t parts)
 {
     struct tsm_session *s = tsm_session_current();
     int saved_errno = errno;
@@ -278,23 +287,35 @@ void tsm_stream_completed(const struct tsm_stream *stream, uint64_t position)
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
     if (lane)
-        tsm_hostmem_complete(lane, tsm_stream_number(stream), position);
+        note_complete(lane, tsm_stream_number(stream), position, parts);
     tsm_inside_leave();
     errno = saved_errno;
 }
 
+void tsm_stream_completed(const struct tsm_stream *stream, uint64_t position)
+{
+    tsm_stream_completed_parts(stream, position, 0);
+}
+
+#define JOINED_MAX 64u
+
 void tsm_function_reached(uint32_t stream, uint64_t done)
 {
     struct tsm_session *s = tsm_session_current();
+    struct tsm_running joined[JOINED_MAX];
+    uint32_t count;
     int saved_errno = errno;
     struct tsm_lane *lane;
 
-    if (!done || !tsm_hostmem_any() || tsm_session_waiting())
+    if (!s || !tsm_hostmem_any() || tsm_session_waiting())
         return;
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
-    if (lane)
+    if (lane && done)
         tsm_hostmem_complete(lane, stream, done);
+    count = lane ? tsm_stream_joined_at(stream, done, joined, JOINED_MAX) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        tsm_hostmem_complete(lane, joined[i].stream, joined[i].position);
     tsm_inside_leave();
     errno = saved_errno;
 }

@@ -46,8 +46,7 @@ struct tsm_hostmem *tsm_hostmem_create(void)
     return tsm_memory_map(sizeof(struct tsm_hostmem));
 }
 
-/* ---- pages ------------------------------------------------------------------------------------
- */
+/* ---- pages --------------------------------------------------------------------------------- */
 
 /* Blank what is not this range's, or belongs to the device: neither counts as a change. */
 static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, struct tsm_hostmem_range *r,
@@ -171,8 +170,7 @@ static uint64_t look_at_all(struct tsm_lane *lane, struct tsm_hostmem *h,
     return changed;
 }
 
-/* ---- ranges -----------------------------------------------------------------------------------
- */
+/* ---- ranges -------------------------------------------------------------------------------- */
 
 /* The pages that are watched: who asks which ones were written makes the kernel forget it, so that
  * it has to be the only one who asks. */
@@ -549,7 +547,8 @@ bool tsm_hostmem_holds(struct tsm_session *s, uint64_t start, uint64_t size)
     return found;
 }
 
-void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end, uint64_t from)
+void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end, uint64_t from,
+                      bool is_contested)
 {
     struct tsm_hostmem *h = s->hostmem;
 
@@ -559,6 +558,7 @@ void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end, uint6
         if (r->start >= end || start >= r->end)
             continue;
         r->is_held = true;
+        r->is_contested |= is_contested;
         if (from)
             tsm_hostmem_add_device(r, from, end);
         __atomic_store_n(&h->has_held, true, __ATOMIC_RELEASE);
@@ -566,12 +566,12 @@ void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end, uint6
     tsm_lock_give(&h->lock);
 }
 
-/* ---- publishing -------------------------------------------------------------------------------
- */
+/* ---- publishing ---------------------------------------------------------------------------- */
 
 typedef void (*change_writers)(struct tsm_hostmem *h, struct tsm_running writer);
 
 static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
+static void enter(struct tsm_hostmem *h, struct tsm_running writer);
 static void forget_held(struct tsm_hostmem *h, struct tsm_running writer)
 {
     __atomic_store_n(&h->has_held, false, __ATOMIC_RELEASE);
@@ -598,8 +598,9 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
         h->has_changed = false;
         h->is_held = r->is_held || r->is_mixed;
         h->device = r->device;
+        h->is_contested = r->is_contested;
         if (!r->is_leaving && (!by || h->is_by)) {
-            r->is_mixed = false;
+            r->is_mixed = r->is_contested = false;
             r->device = (struct tsm_gap){0};
             publish(lane, h, r);
         }
@@ -629,7 +630,9 @@ static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
         if (change == keep_writers && !by) /* a function that the GPU calls may ask nothing */
             tsm_readbacks_ask(lane);
         tsm_lock_take(&s->hostmem->lock);
+        s->hostmem->entering = change == enter ? &writer : NULL;
         publish_all(lane, threads, by, only);
+        s->hostmem->entering = NULL;
         change(s->hostmem, writer);
         if (change == tsm_hostmem_remove_writer) /* it may have told a thread so, whose writes are
                                                     among its own */
@@ -664,18 +667,15 @@ bool tsm_hostmem_publish(void)
 
 void tsm_hostmem_write_held(void)
 {
-    struct tsm_session *s = tsm_session_current();
-
+    const struct tsm_session *s = tsm_session_current();
     if (s && __atomic_load_n(&s->hostmem->has_held, __ATOMIC_ACQUIRE))
         publish_then(true, NULL, forget_held, (struct tsm_running){0}, HELD);
 }
 
 void tsm_hostmem_hold(uint64_t start, uint64_t size)
 {
-    struct tsm_session *s = tsm_session_current();
-
-    if (s)
-        tsm_hostmem_held(s, start, start + size, 0);
+    if (tsm_session_current())
+        tsm_hostmem_held(tsm_session_current(), start, start + size, 0, false);
 }
 
 void tsm_hostmem_publish_held(void)
@@ -789,8 +789,8 @@ static void enter(struct tsm_hostmem *h, struct tsm_running writer)
 
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
 {
+    tsm_function_reached(stream, done); /* first: other threads record what they see complete */
     tsm_readbacks_before(stream, done);
-    tsm_function_reached(stream, done);
     publish_then(true, NULL, enter, (struct tsm_running){stream, position}, 0);
 }
 

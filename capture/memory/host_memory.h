@@ -30,6 +30,7 @@ struct tsm_hostmem_range {
     bool fresh;    /* never looked at: whatever is there counts as a change */
     bool had_gaps; /* written pages were left out in part: all are to be looked at again */
     bool is_held;  /* a command that may have written there has completed since it was looked at */
+    bool is_contested;     /* ... and one that did not wait for it was given an address there */
     struct tsm_gap device; /* ... that writes there, or was given an address there; empty: none */
     /* Commands that copy or fill wrote there, or were under way when it was looked at: how much of
      * that was seen then depends on how fast the device is. */
@@ -46,17 +47,20 @@ struct tsm_hostmem {
     bool pagemap_open;
     struct tsm_pagemap pagemap;
     struct tsm_page_run runs[TSM_HOSTMEM_RUN_COUNT];
-    struct tsm_running by;             /* the command of the device that wrote what is looked at */
-    bool is_by;                        /* ... if any has */
-    struct tsm_gap given;              /* ... there; only with by_parts */
-    bool only_compares;                /* nothing is written down */
-    bool by_parts;                     /* ... and what has not changed is its, too */
-    bool has_changed;                  /* something was written down since this was cleared */
-    bool is_held;                      /* what is looked at was, see struct tsm_hostmem_range */
-    struct tsm_gap device;             /* ... likewise */
-    bool has_held;                     /* some range is; looked at without the lock */
+    struct tsm_running by; /* wrote what is looked at: a command of the device */
+    bool is_by;            /* there is such a command */
+    struct tsm_gap given;  /* ... there; only with by_parts */
+    bool only_compares;    /* nothing is written down */
+    bool by_parts;         /* ... and what has not changed is its, too */
+    bool has_changed;      /* something was written down since this was cleared */
+    bool is_held;          /* of the range that is looked at, like the next two */
+    struct tsm_gap device;
+    bool is_contested;
+    bool has_held;                     /* some range is held; read without the lock */
     bool (*is_shared)(uint64_t start); /* see tsm_hostmem_shared() */
-    const struct tsm_running *entered; /* a function: what is looked at was there when it began */
+    /* A function of the program that begins: first it is `entering`, and no writer yet, then
+     * `entered`. NULL: none. What is seen to be there then was there before it. */
+    const struct tsm_running *entering, *entered;
     uint32_t writer_count; /* functions of the program that run now, and perhaps its threads */
     struct tsm_running writers[TSM_HOSTMEM_WRITER_COUNT_MAX + 1];
     uint32_t gap_count; /* of the block */

@@ -20,7 +20,18 @@ static bool is_same(const struct tsm_running *a, const struct tsm_running *b)
     return a->stream == b->stream && a->position == b->position;
 }
 
-/* Writes [from, to) of the program's addresses, which lie in h->bytes from `base` on. */
+static void write_note(struct tsm_lane *lane, struct tsm_note *note,
+                       const struct tsm_running *writer, uint32_t flags)
+{
+    note->slots[3] = writer->stream;
+    note->slots[4] = writer->position;
+    note->flags = flags;
+    tsm_note_write(lane, note);
+}
+
+/* Writes [from, to) of the program's addresses, which lie in h->bytes from `base` on. What a
+ * command may have written is there when a function begins, too: a replay, whose function may run
+ * before the program's record has its turn, compares it then. */
 static void write_part(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
                        uint64_t to, uint32_t flags)
 {
@@ -40,16 +51,15 @@ static void write_part(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t ba
     note.slots[2] = SBT_BLOB_ENCODED_SIZE(to - from);
     note.data = h->reference;
     note.data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(to - from);
+    if (h->entering && flags & SBT_RECORD_DEVICE)
+        write_note(lane, &note, h->entering, SBT_RECORD_DEVICE);
     for (uint32_t i = 0; i < h->writer_count; i++) {
-        if (h->entered && !is_same(&h->writers[i], h->entered))
-            continue;
-        note.slots[3] = h->writers[i].stream;
-        note.slots[4] = h->writers[i].position;
-        if (h->entered)
-            note.flags = SBT_RECORD_DEVICE;
-        else
-            note.flags = note.slots[3] == SBT_STREAM_NONE ? flags : 0;
-        tsm_note_write(lane, &note);
+        const struct tsm_running *writer = &h->writers[i];
+
+        if (h->entered && is_same(writer, h->entered))
+            write_note(lane, &note, writer, SBT_RECORD_DEVICE);
+        else if (!h->entered)
+            write_note(lane, &note, writer, writer->stream == SBT_STREAM_NONE ? flags : 0);
     }
 }
 
@@ -73,7 +83,8 @@ static void write_span(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t ba
         return;
     }
     write_part(lane, h, base, from, begin, held);
-    write_part(lane, h, base, begin, end, held | SBT_RECORD_DEVICE);
+    write_part(lane, h, base, begin, end,
+               held | SBT_RECORD_DEVICE | (h->is_contested ? SBT_RECORD_LATE : 0u));
     write_part(lane, h, base, end, to, held);
 }
 

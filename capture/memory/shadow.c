@@ -5,15 +5,14 @@
  *
  * What is recorded may be wider than what changed, since a record for each of many small pieces is
  * expensive. But replay writes all of it. So a record is exact where the device may write the bytes
- * in between at the same time.
+ * in between at the same time, and says which bytes of the page it means.
  */
 #include "capture/memory/shadow.h"
 
 #include "base/touched.h"
 #include "capture/memory/pagemap.h"
+#include "capture/memory/runs.h"
 #include "capture/session.h"
-#include "capture/call/note.h"
-#include "capture/call/payload.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,7 +28,6 @@
 #define HOLD_MAX 1024u
 #define GAP_MAX  256u       /* unchanged bytes that are recorded with those around them */
 #define SETTLED  16u        /* pushes and pulls after which memory counts as the host's alone */
-#define SPAN_MAX (1u << 20) /* bytes of one record */
 
 /* One of the two copies that somebody writes to. */
 struct side {
@@ -45,7 +43,6 @@ struct tsm_shadow {
     struct side real, own;
     uint8_t *agreed;
     uint64_t size;
-    uint64_t name;     /* HOST_WRITE says so of its first byte */
     uint64_t *changed; /* a bit for each page that pull changed */
     uint64_t *owed;    /* ... and for each that is to be recorded as it was at first */
     uint64_t *touched; /* ... and for each that the device has ever changed */
@@ -59,6 +56,7 @@ struct tsm_shadow {
     uint32_t round_count;     /* pulls after pushes, up to SETTLED */
     uint64_t gap_max, to_gap; /* push: of this page; of the page with `to` */
     uint64_t from, to;        /* push: what is to be recorded next; none where equal */
+    struct tsm_runs runs_due; /* ... and what comes before it */
     struct tsm_page_run runs[RUN_COUNT];
 };
 
@@ -305,42 +303,19 @@ static void set_bit(uint64_t *bits, uint64_t page)
 
 /* ---- recording ------------------------------------------------------------------------------ */
 
-static void record_span(struct tsm_session *session, const struct tsm_shadow *s, uint64_t from,
-                        uint64_t size)
-{
-    struct tsm_lane *lane = tsm_thread_lane(session);
-    struct tsm_box box = {s->agreed + from, size, 1, 1, size, size};
-    uint8_t reference[SBT_BLOB_ENCODED_MAX(SPAN_MAX)];
-    struct tsm_note note = {
-        .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
-
-    if (!lane || !tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, reference)) {
-        tsm_session_unmodelled("a change of host memory could not be recorded", true);
-        return;
-    }
-    note.slots[0] = s->name + from;
-    note.slots[1] = size;
-    note.slots[2] = SBT_BLOB_ENCODED_SIZE(size);
-    note.slots[3] = SBT_STREAM_NONE;
-    note.data = reference;
-    note.data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(size);
-    tsm_note_write(lane, &note);
-}
-
 static void record(struct tsm_shadow *s)
 {
-    struct tsm_session *session = tsm_session_current();
-    uint64_t at = s->from;
+    uint64_t from = s->from;
 
     s->from = s->to;
-    if (session && tsm_session_waiting())
-        return; /* the checkpoint that recording begins with will have it */
-    tsm_inside_enter();
-    for (uint64_t size; session && at < s->to; at += size) {
-        size = s->to - at < SPAN_MAX ? s->to - at : SPAN_MAX;
-        record_span(session, s, at, size);
-    }
-    tsm_inside_leave();
+    tsm_runs_add(&s->runs_due, from, s->to, s->to_gap == 0);
+}
+
+static void record_all(struct tsm_shadow *s)
+{
+    if (s->from != s->to)
+        record(s);
+    tsm_runs_flush(&s->runs_due);
 }
 
 /* ---- push ----------------------------------------------------------------------------------- */
@@ -388,8 +363,7 @@ static void record_pages(struct tsm_shadow *s, uint64_t *bits)
     for (uint64_t at = 0; at < s->size; at += PAGE)
         if (take_bit(bits, at / PAGE))
             pushed(s, at, s->size - at < PAGE ? s->size : at + PAGE);
-    if (s->from != s->to)
-        record(s);
+    record_all(s);
 }
 
 /* Not when the shadow was made: the trace did not know of its address then. */
@@ -409,8 +383,7 @@ void tsm_shadow_push(struct tsm_shadow *s, bool busy)
     if (s->any_owed)
         record_owed(s);
     written(s, &s->own, push_pages);
-    if (s->from != s->to)
-        record(s);
+    record_all(s);
     tsm_lock_give(&s->lock);
     errno = saved_errno;
 }
@@ -482,7 +455,7 @@ bool tsm_shadow_has_changes(struct tsm_shadow *s)
 
 void tsm_shadow_share(struct tsm_shadow *s, uint64_t place)
 {
-    s->name = place;
+    s->runs_due.name = place;
 }
 
 void tsm_shadow_adopt(struct tsm_shadow *s)
@@ -542,8 +515,9 @@ struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary,
     s->real = (struct side){.memory = real, .refused = !ordinary, .next_hold = HOLD_MIN};
     s->own = (struct side){.memory = tsm_memory_map(size), .next_hold = HOLD_MIN};
     s->size = size;
-    s->name = (uint64_t)(uintptr_t)s->own.memory;
     s->agreed = tsm_memory_map(size);
+    s->runs_due.name = (uint64_t)(uintptr_t)s->own.memory;
+    s->runs_due.bytes = s->agreed;
     s->changed = tsm_memory_map(bitmap_size(size));
     s->owed = tsm_memory_map(bitmap_size(size));
     s->touched = tsm_memory_map(bitmap_size(size));
@@ -571,6 +545,7 @@ void tsm_shadow_destroy(struct tsm_shadow *s)
         return;
     stop_watching(s, &s->real);
     stop_watching(s, &s->own);
+    tsm_runs_finish(&s->runs_due);
     tsm_memory_unmap(s->own.memory, s->size);
     tsm_memory_unmap(s->agreed, s->size);
     tsm_memory_unmap(s->changed, bitmap_size(s->size));

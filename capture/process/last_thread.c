@@ -12,6 +12,8 @@
  */
 #include "capture/lane/drain.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -83,7 +85,7 @@ static void start_waiting(struct tsm_session *s)
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &s->last_mask);
-    if (pthread_create(&thread, NULL, wait_to_leave, s) == 0)
+    if (tsm_thread_create(&thread, wait_to_leave, s) == 0)
         pthread_detach(thread);
     else
         __atomic_store_n(&s->last_thread, NOBODY_WAITS, __ATOMIC_RELEASE);

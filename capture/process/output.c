@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "capture/call/declare.h"
 #include "capture/process/family.h"
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 #include "capture/process/output.h"
 
 #include <errno.h>

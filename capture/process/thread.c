@@ -86,7 +86,11 @@ static struct tsm_lane *take_lane(struct tsm_session *session)
         tsm_session_nudge(session);
         tsm_futex_wait(&session->lanes_made, made, 1000000000u);
     }
-    __atomic_sub_fetch(&session->lanes_wanted, 1, __ATOMIC_SEQ_CST);
+    /* Whoever takes the last lane asks for those that sleep on: no more are woken than there are
+     * lanes. */
+    if (__atomic_sub_fetch(&session->lanes_wanted, 1, __ATOMIC_SEQ_CST) > 0 &&
+        !__atomic_load_n(&session->free_lanes, __ATOMIC_ACQUIRE))
+        tsm_session_nudge(session);
     return lane;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "emu/hsa/runtime.h"
 
+#include "base/thread.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -106,7 +108,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_async_function(hsa_async_callback_t callback
     if (!function)
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     *function = (struct function){callback, arg};
-    if (pthread_create(&thread, NULL, run_function, function) != 0) {
+    if (tsm_thread_create(&thread, run_function, function) != 0) {
         free(function);
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     }

@@ -5,6 +5,8 @@
  */
 #include "emu/hsa/runtime.h"
 
+#include "base/thread.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +165,7 @@ static bool add(struct copy *copy)
     struct copy **link = &waiting;
     pthread_t thread;
 
-    if (!running && pthread_create(&thread, NULL, run_copies, NULL) == 0) {
+    if (!running && tsm_thread_create(&thread, run_copies, NULL) == 0) {
         pthread_detach(thread);
         running = true;
     }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 #define NAP_NS      100000000u
 #define PACKET_SIZE 64u
@@ -75,12 +76,19 @@ static bool await_barrier(const struct queue *queue, const hsa_barrier_and_packe
     }
 }
 
+/* A packet without a signal waits for nothing (hsa_ext_amd.h). */
+static bool value_holds(const hsa_amd_barrier_value_packet_t *packet)
+{
+    return !packet->signal.handle ||
+           hsa_condition_holds(emu_hsa_signal_load(packet->signal) & packet->mask, packet->cond,
+                               packet->value);
+}
+
 static bool await_value(const struct queue *queue, const hsa_amd_barrier_value_packet_t *packet)
 {
     for (;;) {
         uint32_t now = emu_hsa_now();
-        if (hsa_condition_holds(emu_hsa_signal_load(packet->signal) & packet->mask, packet->cond,
-                              packet->value))
+        if (value_holds(packet))
             return true;
         if (__atomic_load_n(&queue->stop, __ATOMIC_ACQUIRE))
             return false;
@@ -270,7 +278,7 @@ static hsa_status_t start(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
     made->is_intercepted = is_intercepted;
     if (hsa_signal_create(-1, 0, NULL, &made->amd.hsa_queue.doorbell_signal) !=
             HSA_STATUS_SUCCESS ||
-        pthread_create(&made->thread, NULL, run_queue, made) != 0) {
+        tsm_thread_create(&made->thread, run_queue, made) != 0) {
         hsa_signal_destroy(made->amd.hsa_queue.doorbell_signal);
         destroy(made);
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;

@@ -44,6 +44,10 @@ struct emu_hsa_pool {
     bool host_access; /* the CPU may read and write it without being asked */
 };
 
+/* Counts a user of the machine. False: there are too many. */
+bool emu_hsa_machine_begin(void);
+/* Counts one less. Returns how many there were. */
+unsigned emu_hsa_machine_end(void);
 bool emu_hsa_is_up(void);
 /* The name of the GPU's instruction set. */
 const char *emu_hsa_isa(void);

@@ -4,6 +4,8 @@
  */
 #include "emu/hsa/runtime.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -349,7 +351,7 @@ static bool start_watching(void)
 {
     pthread_t thread;
 
-    if (!watching && pthread_create(&thread, NULL, watch_signals, NULL) == 0) {
+    if (!watching && tsm_thread_create(&thread, watch_signals, NULL) == 0) {
         pthread_detach(thread);
         watching = true;
     }

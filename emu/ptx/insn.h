@@ -10,7 +10,7 @@
 #ifndef EMU_PTX_INSN_H
 #define EMU_PTX_INSN_H
 
-#include "emu/ptx/parse/modifier.h"
+#include "emu/ptx/modifier.h"
 #include "emu/ptx/ptx.h"
 
 #define PTX_LANES 32
@@ -55,6 +55,9 @@ enum ptx_flag {
 /* In flags, of every family: the last of the instructions that one of the text became. Profiles
  * count these, so that a line counts once. */
 #define PTX_F_LAST 0x80000000u
+
+/* In flags, of every family: reads memory and writes it in one step. */
+#define PTX_F_ATOMIC 0x40000000u
 
 enum ptx_round {
     PTX_ROUND_NEAREST,
@@ -147,7 +150,7 @@ struct ptx_code {
     uint32_t used_code_count;
     uint32_t mark; /* of the layout's walks */
     uint8_t stack_state;
-    uint8_t is_alone; /* emu/ptx/exec/parallel_launch.c's */
+    uint8_t is_alone; /* emu/ptx/launch/parallel_launch.c's */
     uint8_t is_ready; /* decoded, and all that it may call: emu/ptx/parse/lazy.c's, atomic */
 };
 

@@ -253,6 +253,12 @@ struct ptx_launch {
     /* cudaGraphSetConditional(). False: no such handle, and the launch ends with PTX_FAULT_HANDLE. NULL:
      * there is none. */
     bool (*set_conditional)(uint64_t handle, uint32_t value);
+    /* %globaltimer: at the start of the launch; and what is added for 1000 instructions of the
+     * reading warp since its block began. timer_ps 0: both are unset, the timer counts
+     * instructions. */
+    uint64_t timer_ns, timer_ps;
+    /* Out: warp instructions that were executed; NULL: nobody asks. */
+    uint64_t *warp_instructions;
     void *user;
     /* vprintf's output, whole lines as the program formats them. NULL: stdout. */
     void (*print)(void *user, const char *text, size_t size);

@@ -19,6 +19,8 @@ struct tsm_dependency_slice {
     uint64_t *until_seq; /* by stream number: commands with seq < until_seq[stream] are needed */
     uint32_t stream_count;
     uint64_t until_seq_other; /* records on no stream; after it nothing is needed at all */
+    uint64_t unheard_seq; /* the first wait for commands that are left out, in a thread that may have
+                             told another one of it, which no record shows; UINT64_MAX: none */
 };
 
 /* One pass backwards over the trace, in memory that grows with streams and events, not with

@@ -84,12 +84,24 @@ struct tsm_inspect {
     uint64_t present_hold_ns; /* so long it stays at the end */
 };
 
+/* When the device carried out a command, or a part of it, in one run of a replay. */
+struct tsm_replay_time {
+    uint64_t seq, position;                   /* of the command's record */
+    uint32_t stream, part;                    /* part: a batch of a Vulkan submit, from 0 */
+    uint32_t run;                             /* of those that are timed, from 0 */
+    uint32_t flags;                           /* SBT_GPU_TIME_* */
+    uint64_t start_ns, duration_ns, error_ns; /* start: about since the run began */
+};
+
 struct tsm_replay_options {
     const char *backend; /* NULL: by the trace's API */
     const char *device;  /* NULL: the first that fits; "emu": the software GPU; "1": by index */
     const char *library; /* path of the driver library; NULL: found as programs find it */
     struct sbt_filter filter; /* streams and seq range to submit; the rest only as far as needed */
     unsigned loop;            /* times to run the commands; 0 means 1 */
+    /* Not 0: runs the commands so often, after warmup_runs runs, and times them on the device.
+     * Results are compared in the first run of all alone. In place of `loop`. */
+    unsigned timed_runs, warmup_runs;
     enum tsm_pace pace;
     enum tsm_grain grain;
     uint64_t permute;     /* not 0: another order of submission that keeps the recorded
@@ -109,6 +121,9 @@ struct tsm_replay_options {
     size_t shader_count;
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void (*on_difference)(void *user, const struct tsm_difference *difference);
+    /* Gets the times of a run's commands after it, in no certain order. An error ends the replay.
+     */
+    int (*on_time)(void *user, const struct tsm_replay_time *time);
     void *user;
 };
 
@@ -144,6 +159,9 @@ struct tsm_replay_result {
     unsigned loop_count;       /* options.loop > 1: loops that were timed; 0 else */
     bool loop_kept; /* between them memory and states were set back; else all was made again */
     uint64_t loop_min_ns, loop_median_ns, loop_max_ns; /* of the sorted times */
+    unsigned timed_run_count; /* runs whose commands were timed: fewer than asked for when one of
+                                 them differed, 0 where the device has no times */
+    char clocks[256]; /* what is known of the device's clocks and power after them; "": nothing */
     bool is_software; /* the device is the software GPU, whose schedule can be chosen */
     char device[128];
     struct sbt_key digest; /* over every comparison's bytes, in order: equal digests, same run */
@@ -158,6 +176,9 @@ struct tsm_replay;
  * their number; where there are no commands at all, the first API. Negative: the trace cannot be
  * read. */
 int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max);
+
+/* Returns whether commands of the API of that name can be timed. */
+bool tsm_replay_can_time(const char *api);
 
 /* Opens the backend and makes the plan: everything that can be refused is refused here, before
  * anything runs: another API, kernels for a GPU that is not here, a lossy trace. The reader must

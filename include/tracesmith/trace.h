@@ -39,7 +39,7 @@ enum sbt_api {
 #define SBT_TYPE_API(type)  ((type) >> 16)
 #define SBT_TYPE_CALL(type) ((type)&0xffffu)
 
-/* Core records. Their fields are in format/core_schema.c and in docs/FORMAT.md. */
+/* Core records. Their fields are in format/values/core_schema.c and in docs/FORMAT.md. */
 enum sbt_core_record {
     SBT_CORE_HOST_WRITE = 1, /* the program changed host memory that the device can read */
     SBT_CORE_READBACK = 2,   /* bytes that the device gave back; what replay is compared with */
@@ -59,13 +59,22 @@ enum sbt_core_record {
     SBT_CORE_CHECKPOINT_END = 18, /* ... up to here: the checkpoint is whole */
     SBT_CORE_STATE = 19,          /* part of a checkpoint: what commands left beside memory */
     SBT_CORE_GPU_TIME = 20,       /* when the GPU carried out a command, or a part of it */
-    SBT_CORE_COMPLETE = 21, /* the program could know that commands of a stream are complete */
-    SBT_CORE_END,           /* one more than the last */
+    SBT_CORE_COMPLETE = 21,  /* the program could know that commands of a stream are complete */
+    SBT_CORE_HOST_RUNS = 22, /* like HOST_WRITE, of scattered bytes */
+    SBT_CORE_END,            /* one more than the last */
 };
 
 /* Reason of a STOPPED record when recording ended because TS_STOP_CALL asked for it. With another
  * one, it ended because it could not go on. */
 #define SBT_STOPPED_AS_ASKED "TS_STOP_CALL was reached"
+
+/* COMPLETE: the slot that says how many parts (batches of a Vulkan submit) of the last command are
+ * complete, if not all. Older traces do not have it. */
+#define SBT_COMPLETE_PARTS 2u
+
+/* HOST_RUNS: the slot that says which bytes are meant, and how many bytes there may be. */
+#define SBT_HOST_RUNS_LIST 3u
+#define SBT_HOST_RUNS_MAX  65536u
 
 /* Owner of the bytes of a MEMORY record. */
 enum sbt_memory {
@@ -100,6 +109,8 @@ enum sbt_state {
         */
 #define SBT_GPU_TIME_AT_MOST                                                                       \
     2u /* the duration is an upper bound: the host had to return before the end was marked */
+#define SBT_GPU_TIME_VIRTUAL                                                                       \
+    4u /* start and duration are on the software GPU's virtual clock (docs/emu.md), exactly */
 
 /* Effect of a record. Analysis and replay order by this, for any API. */
 enum sbt_kind {

@@ -14,3 +14,5 @@ grtrace report --overhead t.sbt
 grtrace report --since=0.002 --limit=1 --format=csv t.sbt
 tsview --kernel t.sbt
 tsview --kernel --json --limit=1 t.sbt | tail -n +3 | head -3
+tracesmith stats --section=rings t.sbt
+tracesmith stats --section=rings --csv t.sbt

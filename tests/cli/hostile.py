@@ -31,7 +31,7 @@ from xxh3 import hash64  # noqa: E402
 
 TOOL = os.path.join(os.path.abspath(sys.argv[1]), "tools", "tracesmith")
 ALL = bool(os.environ.get("TS_TEST_ALL"))
-SHARE = 4  # without it every fourth command is asked, of each file other ones
+SHARE = 32  # without it one command of so many is asked, of each file another one
 SECONDS = 60  # a hang is longer; the machine may be busy
 SAMPLES = ("values", "structs", "compact", "checkpoint", "newer_minor", "sample")
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "LD_LIBRARY_PATH": os.path.join(os.path.abspath(sys.argv[1]), "emu"),
@@ -50,10 +50,18 @@ def commands(trace, whole):
     """What there is to ask of `trace`; what it writes is beside it."""
     views = ([], ["--stacks"], ["--tree"], ["--kernel"])
     yield from (["view", *how, trace] for how in views)
-    for name in ("view", "info", "check", "coverage", "shaders", "merge"):
+    for name in ("view", "info", "streams", "check", "coverage", "shaders", "merge"):
         yield [name, "--json", trace]
-    for name in ("info", "check", "coverage", "shaders", "merge"):
+    for name in ("info", "streams", "check", "coverage", "shaders", "merge"):
         yield [name, trace]
+    for how in ([], ["--json", "--by=grid,stream,thread,label,site"], ["--csv", "--section=sites"], ["--markdown", "--by=label"]):
+        yield ["stats", *how, trace]
+    yield ["stats", "--compare", whole, trace]
+    yield ["clocks", trace]
+    yield ["clocks", "--json", trace]
+    yield ["export", "folded", trace]
+    yield ["export", "speedscope", trace]
+    yield ["export", "pprof", "--force", "-o", "part.pb", trace]
     yield ["ioctls", "--trace", trace]
     yield ["ioctls", "--trace", "-c", trace]
     yield ["merge", "--perfetto=perfetto.json", trace]
@@ -91,12 +99,12 @@ def check_json(what, done):
         fail(what, "no JSON:", error, done.stdout[-200:])
 
 
-def ask(trace, what, whole):
-    """Of each command; returns what they said."""
+def ask(trace, what, whole, share=SHARE):
+    """Of each command, or one of `share`; returns what they said."""
     global files
     files += 1
     for number, words in enumerate(commands(trace, whole)):
-        if not ALL and what != "escapes" and (number + files) % SHARE:
+        if not ALL and (number + files) % share:
             continue
         shutil.rmtree("shaders", ignore_errors=True)
         pathlib.Path("part.sbt").unlink(missing_ok=True)
@@ -206,7 +214,7 @@ def test_escapes():
         pathlib.Path(whole).write_bytes(data)
         pathlib.Path("bad.sbt").write_bytes(data[:-300])
         for trace in (whole, "bad.sbt"):
-            for name, done in ask(trace, "escapes", whole):
+            for name, done in ask(trace, "escapes", whole, 1 if kinds is types else SHARE):
                 for text in (done.stdout, done.stderr):
                     found = show_controls(text.decode("utf-8", "replace"), text is done.stdout and "--json" in name)
                     if found:
@@ -269,6 +277,19 @@ def test_bombs():
     for _ in range(8):
         t.events(rows, count, time=(0, 0), seq=(t.records, t.records + count - 1))
     pathlib.Path("bomb.sbt").write_bytes(t.finish())
+    # A larger file may unpack to more, but has not many times as many records as bytes.
+    t = make.Trace().metadata(kind="bomb")
+    t.table(make.SCHEMA, [make.schema(0x10001, "call", [])])
+    for i in range(8):
+        t.table(make.STRINGS, [make.item(struct.pack("<I", i + 1), make.text(random.Random(i).randbytes(32000).hex()))],
+                (i + 1, i + 1))
+    for _ in range(6):
+        t.events(rows, count, time=(0, 0), seq=(t.records, t.records + count - 1))
+    pathlib.Path("records.sbt").write_bytes(t.finish())
+    for words in (["check"], ["info"]):
+        done = run([*words, "records.sbt"])
+        if not done or done.returncode != 2 or b"records or more" not in done.stderr or b"--patient" not in done.stderr:
+            fail("bomb of records:", *words, done)
     # Slots that no header counts, each of which breaks a rule.
     count = (64 << 20) // (64 + 8 * 64)
     t = make.Trace().metadata(kind="bomb")

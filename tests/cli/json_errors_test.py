@@ -19,7 +19,7 @@ PROGRAM = os.path.abspath(sys.argv[1])
 DOCUMENTED = set(re.findall(r"^\| `([\w-]+/\d+)` \|", pathlib.Path(sys.argv[2]).read_text("utf-8"), re.M))
 NO_JSON = {"record", "emu", "completion"}  # stdout is the program's, or a script for a shell
 # What a command needs to come as far as its first trace; the trace's name follows.
-BEFORE = {"trim": ["--range=0:1", "-o", "part.sbt"], "redact": ["-o", "part.sbt"], "diff": ["other.sbt"],
+BEFORE = {"trim": ["--range=0:1", "-o", "part.sbt"], "redact": ["-o", "part.sbt"], "export": ["-o", "part.folded", "folded"], "diff": ["other.sbt"],
           "grtrace": ["report"], "ctl": ["status"], "ioctls": ["--trace"]}
 failures = []
 

@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
-#include "format/struct_out.h"
+#include "format/values/struct_out.h"
 #include "tracesmith/error.h"
 
 #include <stdio.h>
@@ -345,6 +345,49 @@ static void make_chunks(struct trace *t)
     }
 }
 
+/* Launches of kernels, whose times come 100 records later, in labels that never end. */
+static void make_timed(struct trace *t)
+{
+    static const struct sbt_field fields[] = {
+        {"name", SBT_FIELD_STRING, SBT_ROLE_FUNCTION_NAME, ""},
+        {"grid", SBT_FIELD_UINT, SBT_ROLE_GRID_X, ""}};
+    const struct sbt_schema schema = {.type = SBT_TYPE(TOY_API, 1),
+                                      .name = "launch",
+                                      .kind = SBT_KIND_COMMAND,
+                                      .result_enum = "",
+                                      .field_count = 2,
+                                      .fields = fields};
+    char text[32];
+
+    must(sbt_writer_schema(t->writer, &schema));
+    must(sbt_writer_schema(t->writer, sbt_core_schema(SBT_CORE_GPU_TIME)));
+    must(sbt_writer_schema(t->writer, sbt_core_schema(SBT_CORE_MARK)));
+    for (uint32_t i = 0; i < t->count; i++) {
+        const uint64_t slots[2] = {1 + i % 64, i % 8}, mark[3] = {1 + i % 64, 1, i};
+        const uint64_t time[8] = {i % 4, i / 4 - 24, 0, 1000 + i * 20ull, 7 + i % 1000, 1, 2, 0};
+
+        if (i < 64) {
+            int size = snprintf(text, sizeof(text), "kernel_%x", i);
+            must(sbt_writer_string(t->writer, i + 1, text, (size_t)size));
+        }
+        put_record(t, (struct sbt_record){.type = schema.type,
+                                          .stream = i % 4,
+                                          .position = i / 4 + 1,
+                                          .slots = slots,
+                                          .slot_count = 2});
+        if (i >= 100)
+            put_record(t, (struct sbt_record){.type = SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME),
+                                              .stream = SBT_STREAM_NONE,
+                                              .slots = time,
+                                              .slot_count = 8});
+        if (i % 16 == 0)
+            put_record(t, (struct sbt_record){.type = SBT_TYPE(SBT_API_CORE, SBT_CORE_MARK),
+                                              .stream = SBT_STREAM_NONE,
+                                              .slots = mark,
+                                              .slot_count = 3});
+    }
+}
+
 static void make_pieces(struct trace *t)
 {
     static const struct sbt_field field = {"bytes", SBT_FIELD_BLOB, SBT_ROLE_PAYLOAD, ""};
@@ -596,14 +639,31 @@ static const struct {
     const char *name;
     void (*make)(struct trace *t);
 } kinds[] = {
-    {"mappings", make_mappings}, {"files", make_files},         {"covered", make_covered},
-    {"frames", make_frames},     {"metadata", make_metadata},   {"users", make_users},
-    {"strings", make_strings},   {"schemas", make_schemas},     {"values", make_values},
-    {"enums", make_enums},       {"structs", make_structs},     {"members", make_members},
-    {"streams", make_streams},   {"threads", make_threads},     {"nested", make_nested},
-    {"chunks", make_chunks},     {"pieces", make_pieces},       {"rings", make_rings},
-    {"jobs", make_jobs},         {"same-jobs", make_same_jobs}, {"open-jobs", make_open_jobs},
-    {"waits", make_waits},       {"sessions", make_sessions},   {"cpu", make_cpu},
+    {"mappings", make_mappings},
+    {"files", make_files},
+    {"covered", make_covered},
+    {"frames", make_frames},
+    {"metadata", make_metadata},
+    {"users", make_users},
+    {"strings", make_strings},
+    {"schemas", make_schemas},
+    {"values", make_values},
+    {"enums", make_enums},
+    {"structs", make_structs},
+    {"members", make_members},
+    {"streams", make_streams},
+    {"threads", make_threads},
+    {"nested", make_nested},
+    {"chunks", make_chunks},
+    {"pieces", make_pieces},
+    {"timed", make_timed},
+    {"rings", make_rings},
+    {"jobs", make_jobs},
+    {"same-jobs", make_same_jobs},
+    {"open-jobs", make_open_jobs},
+    {"waits", make_waits},
+    {"sessions", make_sessions},
+    {"cpu", make_cpu},
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 

@@ -6,7 +6,7 @@
 #include "tracesmith/writer.h"
 
 #include "base/bytes.h"
-#include "format/struct_out.h"
+#include "format/values/struct_out.h"
 
 #include <execinfo.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  * Exit status 0; 1 when the file cannot be opened (with the message on stdout, so that tests can
  * compare it) or breaks a rule.
  */
-#include "format/check_counts.h"
+#include "format/check/counts.h"
 #include "format/json.h"
 #include "tests/unit/format/format_sample.h"
 

@@ -740,6 +740,13 @@ def replayed_each_wait():
     equal('checksums', (status, result['checksum_count']), (0, 10))
 
 
+def replayed_for_times():
+    """There are none: that is said before anything runs."""
+    r = Recorded('amdgpu', driver='amdgpu')
+    shown = run([TOOL, 'replay', '--time=2', r.trace], [FAKE], FAKE_DRM='amdgpu')
+    equal('refused', (shown.returncode, 'no times of the device for drm' in shown.stderr, shown.stdout), (2, True, ''))
+
+
 # ---- many -------------------------------------------------------------------------------------------
 
 

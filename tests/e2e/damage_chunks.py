@@ -127,13 +127,13 @@ def main():
             print("the whole trace is not the same as itself")
             return 1
         judge, places = Judge(records("whole.sbt")), chunks(data)
-        for chunk in places:
-            for way in WAYS:
-                pathlib.Path("bad.sbt").write_bytes(damage(data, chunk, way))
-                judge.both("", "bad.sbt", chunk, way, True)
-                judge_repair(judge, chunk, way)
-                if way != "header":
-                    judge_trim(judge, chunk, way)
+        step = 1 if os.environ.get("TS_TEST_ALL") else 4
+        for chunk, way in [(chunk, way) for chunk in places for way in WAYS][::step]:
+            pathlib.Path("bad.sbt").write_bytes(damage(data, chunk, way))
+            judge.both("", "bad.sbt", chunk, way, True)
+            judge_repair(judge, chunk, way)
+            if way != "header":
+                judge_trim(judge, chunk, way)
         print(json.dumps({"chunks": len(places), "sames": judge.sames,
                           "failures": judge.failures}))
         os.chdir("/")

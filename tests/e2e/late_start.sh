@@ -26,6 +26,19 @@ TS_START_CALL=100 TS_STOP_CALL=150 record t.sbt rounds 40 >record.out
 cmp plain.out record.out || fail "an early stop changed the program's output"
 alone t.sbt
 
+# Wherever it begins: what was captured before is sent later.
+for program in weave graphs 'in_place capture' capture_threads 'conditional shared'; do
+    for call in $(seq 2 7 170); do
+        chosen 6 || continue
+        rm -f t.sbt
+        # shellcheck disable=SC2086
+        TS_START_CALL=$call record t.sbt $program >record.out
+        for again in 1 2 3; do
+            replay t.sbt >out 2>err || [ $? = 3 ] || fail "$program from call $call, $again: $(cat out err)"
+        done
+    done
+done
+
 # A program that runs, told from outside.
 program() {
     rm -f t.sbt program.out

@@ -34,7 +34,8 @@ alter() {
 rm -f t.sbt
 record t.sbt threads >record.out
 commands=$(tsview --json t.sbt | sed -n 's/^{"seq":\([0-9]*\),.*"stream":[0-9]*,.*"call":"cuLaunchKernel".*/\1/p')
-for number in $(echo "$commands" | awk 'NR % 24 == 5'); do
+step=${TS_TEST_ALL:+24}
+for number in $(echo "$commands" | awk -v step="${step:-96}" 'NR % step == 5'); do
     rm -f less.sbt
     alter t.sbt less.sbt remove "$number"
     for range in 0:100000000 $((number / 2)): $((number - 1)): $((number - 1)):100000000 0:$((number + 60)); do

@@ -37,6 +37,14 @@ fail() {
     exit 1
 }
 
+# chosen N: tests whether to try this one of many similar cases: one in 2N + 1, or with TS_TEST_ALL each. Where loops
+# cross, an N for which that has no factor of the inner loop's length has something of everything.
+case_count=0
+chosen() {
+    case_count=$((case_count + 1))
+    [ -n "${TS_TEST_ALL:-}" ] || [ $((case_count % (2 * $1 + 1))) = 1 ]
+}
+
 # plain PROGRAM [ARG...]: on the software GPU, not recorded
 plain() {
     program=$1

@@ -93,11 +93,12 @@ static void choice(struct tsm_buffer *b)
 
 static void refused(struct tsm_buffer *b)
 {
+    static const char elf[64] = "\177ELF\2\1\1"; /* a header, but for its fields */
     char line[128] = "";
     struct ptx_log log = {.text = line, .size = sizeof(line)};
     struct emu_text got;
 
-    CHECK_EQ_INT(emu_image_text(&got, "\177ELF\2\1\1", 75, NULL), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK_EQ_INT(emu_image_text(&got, elf, 75, NULL), CUDA_ERROR_NO_BINARY_FOR_GPU);
     begin(b);
     add_entry(b, 2, 80, 0, "code", 5, 0);
     CHECK_EQ_INT(emu_image_text(&got, end(b), 75, &log), CUDA_ERROR_NO_BINARY_FOR_GPU);

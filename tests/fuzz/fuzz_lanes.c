@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "capture/lane/lane.h"
 #include "capture/lane/salvage.h"
-#include "format/rows.h"
+#include "format/events/rows.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
 

@@ -11,7 +11,7 @@
  */
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 #include "format/json.h"
 #include "format/limits.h"
 #include "tests/fuzz/memory_trace.h"

@@ -24,7 +24,7 @@ const char *__asan_default_options(void)
     return "allocator_may_return_null=1:max_allocation_size_mb=512";
 }
 
-#define TIMEOUT_NS 300000000u   /* of what is changed: most of it hangs, if at all, for ever */
+#define TIMEOUT_NS 100000000u   /* of what is changed: most of it hangs, if at all, for ever */
 #define WORKS_NS   120000000000 /* of what works, on a busy machine */
 
 static enum tsm_grain grain_of(unsigned bits)

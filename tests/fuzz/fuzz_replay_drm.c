@@ -10,6 +10,7 @@
 #include "api/drm/source/encode.h"
 #include "api/drm/tables.h"
 #include "api/drm/version.h"
+#include "replay/closing.h"
 #include "tests/fuzz/scene_api.h"
 
 #include <errno.h>
@@ -285,9 +286,13 @@ static void begin(unsigned bits)
     next_number = 0;
 }
 
-/* A replay is a process of its own: it leaves descriptors that were given away. */
+/* A replay is a process of its own: it leaves descriptors that were given away. One that still runs
+ * uses its own. */
 static void end(void)
 {
+    tsm_left_collect();
+    if (tsm_left_count())
+        return;
     for (int fd = 3; fd < FD_MAX; fd++)
         if (is_device[fd])
             __wrap_close(fd);

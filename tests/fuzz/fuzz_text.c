@@ -62,6 +62,13 @@ static const char *const rows[][WORD_MAX] = {
     {"ioctls", IN},
     {"ioctls", "--summary", IN},
     {"ioctls", "--json", IN},
+    {"stats", IN},
+    {"stats", "--json", "--by=grid,stream,thread,label,site", IN},
+    {"stats", "--csv", "--section=sites", IN},
+    {"stats", "--markdown", "--by=label", IN},
+    {"stats", "--compare", FIRST, IN},
+    {"export", "folded", IN},
+    {"export", "speedscope", IN},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 

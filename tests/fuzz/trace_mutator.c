@@ -9,7 +9,7 @@
  */
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 #include "format/limits.h"
 
 #include <stdlib.h>

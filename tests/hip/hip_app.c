@@ -36,12 +36,13 @@ int main(int argc, char **argv)
     float *data = NULL, *sum = NULL;
     hipStream_t stream;
     hipModule_t module;
-    unsigned bad = 0;
+    unsigned bad = 0, functions = 0;
     int count = 0;
 
     CHECK(hipInit(0));
     CHECK(hipGetDeviceCount(&count));
     CHECK(hipModuleLoad(&module, argv[1]));
+    CHECK(hipModuleGetFunctionCount(&functions, module));
     CHECK(hipMalloc((void **)&data, sizeof(host)));
     CHECK(hipMalloc((void **)&sum, sizeof(host)));
     for (unsigned i = 0; i < COUNT; i++)

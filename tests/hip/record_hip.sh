@@ -41,12 +41,13 @@ for place in before behind; do
     calls --calls '[!h]*' >rest.txt
     cmp -s plain_rest rest.txt || fail "a profiler $place: $(diff plain_rest rest.txt)"
 done
-[ "$(awk '{n += $1} END {print n}' plain)" = 15 ] || fail "not 15 calls: $(cat plain)"
+[ "$(awk '{n += $1} END {print n}' plain)" = 16 ] || fail "not 16 calls: $(cat plain)"
 
 grep -q 'hipModuleLaunchKernel(.*blockDimX=64' view.txt || fail "no arguments: $(cat view.txt)"
 grep -q 'hipModuleLaunchKernel(.*kernel="scale"' view.txt || fail "no name of a function's kernel"
 grep -q 'hipLaunchKernel(.*kernel="add"' view.txt || fail "no name of a host function's kernel"
 grep -q 'hipModuleGetFunction(.*kname="scale"' view.txt || fail "no name: $(cat view.txt)"
+grep -q 'hipModuleGetFunctionCount(.*count=2' view.txt || fail "no number of functions"
 grep -q 'hipMemcpy(.*kind=hipMemcpyHostToDevice' view.txt || fail "no kind"
 grep -q 'hipFree(.*hipErrorInvalidDevicePointer' view.txt || fail "no error"
 for pair in 'aql_kernel_dispatch scale.kd:hipModuleLaunchKernel' 'hsa_memory_copy:hipMemcpy' \

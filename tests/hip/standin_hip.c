@@ -86,6 +86,12 @@ static hipError_t do_module_load(hipModule_t *module, const char *fname)
     return 0;
 }
 
+static hipError_t do_function_count(unsigned int *count, hipModule_t module)
+{
+    *count = 2;
+    return 0;
+}
+
 struct function {
     struct hsa_found_kernel kernel; /* first */
     char name[128];
@@ -161,6 +167,7 @@ static hipError_t do_last_error(void)
     F(hipStreamSynchronize, do_stream_synchronize)                                                 \
     F(hipModuleLoad, do_module_load)                                                               \
     F(hipModuleGetFunction, do_get_function)                                                       \
+    F(hipModuleGetFunctionCount, do_function_count)                                                \
     F(hipLaunchKernel, do_launch_host)                                                             \
     F(hipModuleLaunchKernel, do_launch)                                                            \
     F(hipGetLastError, do_last_error)

@@ -46,6 +46,14 @@ for program in hsa_dispatch hsa_rounds; do
     done
 done
 
+# Recording begins at any call, without checksums: also between a kernel's command and the call that it is part of.
+plain hsa_rounds "$kernels" >plain.out
+for call in 52 56 60 64 66 67 68 69 70 72; do
+    rm -f t.sbt
+    TS_START_CALL=$call record t.sbt hsa_rounds "$kernels" >record.out || fail "recording from call $call on ended the program"
+    cmp plain.out record.out || fail "recording from call $call on changed the output of hsa_rounds"
+done
+
 # Programs of which nothing is known but that they work: several queues, threads, copies that wait.
 for program in hsa_pixels hsa_queues hsa_threads hsa_virtual hsa_opened hsa_soft; do
     rm -f t.sbt

@@ -13,6 +13,6 @@ for what in hsa_dispatch hsa_pipeline hsa_queues hsa_threads hsa_views hsa_passe
     tsview --json t.sbt >records
     echo "$what"
     all="--timed aql_kernel_dispatch"
-    [ $what != hsa_queues ] || all= # two of its dispatches share a signal
+    case $what in hsa_queues | hsa_pipeline) all= ;; esac # dispatches that share a signal
     python3 "$TEST_SOURCE/tests/e2e/record/gpu_times.py" records --unordered $all || fail "$what: wrong times"
 done

@@ -105,16 +105,20 @@ static void barrier_and(void)
 static void barrier_value(void)
 {
     hsa_signal_t done = hsa_signal_take(3), passed = hsa_signal_take(1);
-    const hsa_amd_barrier_value_packet_t packet = {.signal = done,
-                                                   .value = 2,
-                                                   .mask = -1,
-                                                   .cond = HSA_SIGNAL_CONDITION_EQ,
-                                                   .completion_signal = passed};
+    hsa_amd_barrier_value_packet_t packet = {.signal = done,
+                                             .value = 2,
+                                             .mask = -1,
+                                             .cond = HSA_SIGNAL_CONDITION_EQ,
+                                             .completion_signal = passed};
 
     copy(out, done);
     hsa_ring(queue, hsa_barrier_value(queue, &packet));
     hsa_await(passed);
     look(out);
+    packet.signal.handle = 0; /* it waits for nothing then */
+    packet.completion_signal = hsa_signal_take(1);
+    hsa_ring(queue, hsa_barrier_value(queue, &packet));
+    hsa_await(packet.completion_signal);
 }
 
 static void compared(void)

@@ -14,6 +14,7 @@ never_same() {
 }
 # try SETTING WAY MEMORY [still]
 try() {
+    chosen 4 || return 0
     case=$*
     setting=$1
     shift

@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-FOLDERS = ("analysis", "format", "replay", "tools")
+FOLDERS = ("analysis", "export", "format", "replay", "tools")
 CODE = {".c", ".h"}
 ALLOWED = "tests/lint/calls_allowed.txt"
 WORD = re.compile(r"[A-Za-z_]\w*\*?")

@@ -17,7 +17,7 @@ import sys
 
 ALLOWED = pathlib.Path(__file__).with_name("cycles_allowed.txt")
 FILES_MAX = 5
-FOLDERS = {"base", "format", "api", "capture", "interpose", "replay", "analysis", "emu", "tools"}
+FOLDERS = {"base", "format", "api", "capture", "interpose", "replay", "analysis", "export", "emu", "tools"}
 FUNCTION_KINDS = "TtWi"
 
 

@@ -12,6 +12,7 @@
  *   sparse     sparse buffers, bound as a whole
  *   rays       acceleration structures that nobody builds
  *   fds        semaphores and fences after file descriptors, in one process
+ *   parts      ... of batches that are not their submit's last, too: sync files only
  *   local      memory of the first type cannot be mapped
  *   dedicated  ... and all of it must be made for one resource each
  *   wrong      each dispatch is carried out many times: it ends late, and leaves something else
@@ -391,8 +392,8 @@ static uint32_t translate(VkSemaphore *out, const VkSemaphore *semaphores, uint3
     return used;
 }
 
-static VkResult submit_translated(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
-                                  VkFence fence)
+static VkResult submit_translated(VkDevice device, VkQueue queue, uint32_t count,
+                                  const VkSubmitInfo *infos, VkFence fence)
 {
     VkResult result = VK_SUCCESS;
 
@@ -404,8 +405,12 @@ static VkResult submit_translated(VkQueue queue, uint32_t count, const VkSubmitI
             translate(signals, info.pSignalSemaphores, info.signalSemaphoreCount);
         info.pWaitSemaphores = waits;
         info.pSignalSemaphores = signals;
-        result = REAL(vkQueueSubmit)(queue, count > 0, &info,
-                                     i + 1 >= count && fence ? fds_fence(fence) : VK_NULL_HANDLE);
+        VkFence behind = i + 1 >= count && fence ? fds_fence(fence) : VK_NULL_HANDLE;
+        if (asked("parts") && i + 1 < count && info.signalSemaphoreCount == 1) {
+            info.signalSemaphoreCount = 0;
+            behind = fds_early(device, signals[0]);
+        }
+        result = REAL(vkQueueSubmit)(queue, count > 0, &info, behind);
     }
     return result;
 }
@@ -437,7 +442,8 @@ static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitI
         return VK_ERROR_DEVICE_LOST;
     begin_late(queue);
     pthread_mutex_lock(&lock);
-    result = asked("fds") ? submit_translated(real_queue(queue), count, infos, fence)
+    result = asked("fds") ? submit_translated(((struct queue *)(void *)queue)->device,
+                                              real_queue(queue), count, infos, fence)
                           : REAL(vkQueueSubmit)(real_queue(queue), count, infos, fence);
     pthread_mutex_unlock(&lock);
     return result;

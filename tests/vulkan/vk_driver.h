@@ -29,6 +29,8 @@ VkSemaphore fds_semaphore(VkSemaphore semaphore);
 VkFence fds_fence(VkFence fence);
 /* It is destroyed: it stands for itself again. */
 void fds_forget(uint64_t handle);
+/* A fence in place of a semaphore that a batch signals which is not its submit's last. */
+VkFence fds_early(VkDevice device, VkSemaphore semaphore);
 
 VkResult VKAPI_CALL fds_get_semaphore(VkDevice device, const VkSemaphoreGetFdInfoKHR *info,
                                       int *out);

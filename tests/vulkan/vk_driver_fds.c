@@ -102,8 +102,24 @@ void fds_device_destroyed(void)
         usleep(1000);
 }
 
-/* All that was sent to the queue is done, and the semaphore's signal with it. */
-static VkResult give_sync(VkDevice device, VkSemaphore semaphore, int *out)
+/* Signal of a batch that is not its submit's last: a fence in the semaphore's place. */
+static struct {
+    VkSemaphore semaphore;
+    VkFence fence;
+} early;
+
+VkFence fds_early(VkDevice device, VkSemaphore semaphore)
+{
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+
+    if (REAL(vkCreateFence)(device, &info, NULL, &early.fence) < 0)
+        abort();
+    early.semaphore = semaphore;
+    return early.fence;
+}
+
+/* Sends a fence behind all that was sent to the queue, and behind the semaphore's signal. */
+static VkFence send_fence(VkDevice device, VkSemaphore semaphore)
 {
     const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
     VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
@@ -111,15 +127,31 @@ static VkResult give_sync(VkDevice device, VkSemaphore semaphore, int *out)
                          .pWaitSemaphores = &semaphore,
                          .pWaitDstStageMask = &stage};
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkFence out;
+
+    if (semaphore && early.semaphore == semaphore) {
+        early.semaphore = VK_NULL_HANDLE;
+        return early.fence;
+    }
+    if (REAL(vkCreateFence)(device, &fence, NULL, &out) < 0 ||
+        driver_submit(device, semaphore ? &info : NULL, out) < 0)
+        abort();
+    return out;
+}
+
+/* All that was sent to the queue is done, and the semaphore's signal with it. */
+static VkResult give_sync(VkDevice device, VkSemaphore semaphore, int *out)
+{
     struct watch *w = malloc(sizeof(*w));
     pthread_t thread;
 
-    if (!w || REAL(vkCreateFence)(device, &fence, NULL, &w->fence) < 0)
+    if (!w)
         abort();
+    w->fence = send_fence(device, semaphore);
     w->device = device;
     *out = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     w->fd = dup(*out);
-    if (driver_submit(device, semaphore ? &info : NULL, w->fence) < 0 || w->fd < 0)
+    if (w->fd < 0)
         abort();
     watch_count++;
     if (pthread_create(&thread, NULL, watch, w) != 0)

@@ -3,8 +3,10 @@
  * A program that learns by a sync file that the device is done, and does at once what it may do
  * then: it reads what the device wrote, and writes what the device has read.
  *
- *   vk_sync fence|semaphore WAY
+ *   vk_sync fence|semaphore|batch|stages WAY
  *
+ * batch: the semaphore is signalled by the first batch of a submit, whose second one waits for what
+ * the program does only when it has learnt that; stages: it is signalled behind some stages only.
  * WAY: poll, select, epoll, syscall; dup: poll of a duplicate; merge: of a merged one; info: an
  * ioctl that asks; import: into another fence or semaphore, and waits with that; signal: poll, and
  * a signal handler polls, too, whatever the program is doing.
@@ -29,9 +31,14 @@
 
 static void with_fds(VkDeviceCreateInfo *info)
 {
-    static const char *const names[] = {"VK_KHR_external_semaphore_fd", "VK_KHR_external_fence_fd"};
+    static VkPhysicalDeviceSynchronization2Features both = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+        .synchronization2 = VK_TRUE};
+    static const char *const names[] = {"VK_KHR_external_semaphore_fd", "VK_KHR_external_fence_fd",
+                                        VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME};
 
-    info->enabledExtensionCount = 2;
+    info->pNext = &both;
+    info->enabledExtensionCount = 3;
     info->ppEnabledExtensionNames = names;
 }
 
@@ -254,6 +261,56 @@ static void copy(VkCommandBuffer commands, const struct words *from, const struc
     vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &all, 0, NULL, 0, NULL);
 }
 
+/* The second batch waits for it. */
+static VkEvent gate;
+static VkCommandBuffer gated;
+
+static void make_gate(const struct small *s)
+{
+    VkEventCreateInfo info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
+
+    TRY(vkCreateEvent(s->device, &info, NULL, &gate));
+    gated = small_command_buffer(s, s->pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    small_begin(gated);
+    vkCmdWaitEvents(gated, 1, &gate, VK_PIPELINE_STAGE_HOST_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                    NULL, 0, NULL, 0, NULL);
+    TRY(vkEndCommandBuffer(gated));
+}
+
+static int send_two(const struct small *s, VkCommandBuffer commands, VkSemaphore semaphore)
+{
+    const VkSubmitInfo infos[2] = {{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                    .commandBufferCount = 1,
+                                    .pCommandBuffers = &commands,
+                                    .signalSemaphoreCount = 1,
+                                    .pSignalSemaphores = &semaphore},
+                                   {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                    .commandBufferCount = 1,
+                                    .pCommandBuffers = &gated}};
+
+    TRY(vkResetEvent(s->device, gate));
+    TRY(vkQueueSubmit(s->queue, 2, infos, VK_NULL_HANDLE));
+    return semaphore_fd(s, semaphore);
+}
+
+static int send_stages(const struct small *s, VkCommandBuffer commands, VkSemaphore semaphore)
+{
+    VkCommandBufferSubmitInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                        .commandBuffer = commands};
+    VkSemaphoreSubmitInfo signal = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                    .semaphore = semaphore,
+                                    .stageMask = VK_PIPELINE_STAGE_2_TRANSFER_BIT |
+                                                 VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT};
+    VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                          .commandBufferInfoCount = 1,
+                          .pCommandBufferInfos = &buffer,
+                          .signalSemaphoreInfoCount = 1,
+                          .pSignalSemaphoreInfos = &signal};
+
+    TRY(FIND(s->device, vkQueueSubmit2KHR)(s->queue, 1, &info, VK_NULL_HANDLE));
+    return semaphore_fd(s, semaphore);
+}
+
 static int send_one(const struct small *s, VkCommandBuffer commands, VkFence fence,
                     VkSemaphore semaphore, int is_fence)
 {
@@ -267,9 +324,29 @@ static int send_one(const struct small *s, VkCommandBuffer commands, VkFence fen
     return is_fence ? fence_fd(s, fence) : semaphore_fd(s, semaphore);
 }
 
+static int send(const char *of, const struct small *s, VkCommandBuffer commands, VkFence fence,
+                VkSemaphore semaphore)
+{
+    if (strcmp(of, "batch") == 0)
+        return send_two(s, commands, semaphore);
+    if (strcmp(of, "stages") == 0)
+        return send_stages(s, commands, semaphore);
+    return send_one(s, commands, fence, semaphore, strcmp(of, "fence") == 0);
+}
+
+/* Overwrites what the device has read, and lets the second batch end. */
+static void open_gate(const struct small *s, const struct words *in)
+{
+    for (uint32_t i = 0; i < WORDS; i++)
+        in->map[i] = 0xdead;
+    TRY(vkSetEvent(s->device, gate));
+    TRY(vkQueueWaitIdle(s->queue));
+}
+
 int main(int argc, char **argv)
 {
     int is_fence = argc == 3 && strcmp(argv[1], "fence") == 0;
+    int is_batch = argc == 3 && strcmp(argv[1], "batch") == 0;
     VkFence fences[ROUNDS];
     VkSemaphore semaphore;
     VkCommandBuffer commands;
@@ -283,6 +360,7 @@ int main(int argc, char **argv)
     words_init(&s, &in);
     words_init(&s, &work);
     words_init(&s, &out);
+    make_gate(&s);
     semaphore = make_semaphore(&s);
     commands = small_command_buffer(&s, s.pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     small_begin(commands);
@@ -294,8 +372,10 @@ int main(int argc, char **argv)
         fences[round] = make_fence(&s);
         for (uint32_t i = 0; i < WORDS; i++)
             in.map[i] = i * (round + 1);
-        await(&s, send_one(&s, commands, fences[round], semaphore, is_fence), argv[2], is_fence);
+        await(&s, send(argv[1], &s, commands, fences[round], semaphore), argv[2], is_fence);
         printf("round %u: %u, sum %08x\n", round, out.map[5], words_sum(&out));
+        if (is_batch)
+            open_gate(&s, &in);
     }
     for (uint32_t i = 0; polled && i < 4000; i++) {
         vkGetFenceStatus(s.device, fences[i % ROUNDS]);
@@ -305,6 +385,7 @@ int main(int argc, char **argv)
     for (uint32_t round = 0; round < ROUNDS; round++)
         vkDestroyFence(s.device, fences[round], NULL);
     vkDestroySemaphore(s.device, semaphore, NULL);
+    vkDestroyEvent(s.device, gate, NULL);
     words_finish(&s, &out);
     words_finish(&s, &work);
     words_finish(&s, &in);

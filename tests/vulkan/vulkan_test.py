@@ -322,7 +322,8 @@ def vkcube(folder):
     trace = run.trace().complete()
     trace.count('vkQueuePresentKHR', 300)
     trace.count('vkQueueSubmit', 301)
-    equal('host writes', len(trace.of('host_write')) >= 300, True)
+    # Those of a frame while the device draws another are one record of runs.
+    equal('host writes', len(trace.of('host_write') + trace.of('host_runs')) >= 300, True)
 
 
 def ffmpeg(folder):

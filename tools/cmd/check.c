@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
-#include "format/check_counts.h"
+#include "format/check/counts.h"
 #include "tools/terminal.h"
 #include "tools/text/json_out.h"
 #include "tracesmith/reader.h"
@@ -20,7 +20,7 @@ static const struct tsm_option options[] = {
     {0},
 };
 
-/* One fault can break a rule in every record after it. */
+/* Violations shown of a trace: one fault can break a rule in every later record. */
 #define REPORTED_MAX 100
 
 struct report {

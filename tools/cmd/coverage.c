@@ -7,6 +7,7 @@
 #ifdef TSM_VULKAN
 #include "api/vulkan/tables/describe.h"
 #endif
+#include "api/cuda/view/help_examples.h"
 #include "api/hip/hip_calls.h"
 #include "emu/emu_support.inc"
 #include "replay/backend.h"
@@ -45,7 +46,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(coverage_values, calls),
      .argument = "PATTERN",
-     .help = "Only calls with such names: 'cuMemcpy*'."},
+     .help = "Only calls with such names: '" CUDA_EXAMPLE_COPIES "'."},
     {.name = "status",
      .letter = 's',
      .type = TSM_OPTION_CHOICE,
@@ -338,7 +339,7 @@ static int list_trace(const struct coverage_values *v, const char *path)
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
     int more = -1;
-    size_t told = 0;
+    size_t noted = 0;
 
     if (reader && sums.found)
         more = sbt_cursor_create(&cursor, reader, NULL, 1);
@@ -351,7 +352,7 @@ static int list_trace(const struct coverage_values *v, const char *path)
     if (more == 0) {
         qsort(sums.found, sums.count, sizeof(*sums.found), by_count);
         print_found(&sums, v->json);
-        tsm_trace_note_damage(reader, &told);
+        tsm_trace_note_damage(reader, &noted);
     } else if (reader) {
         tsm_complain_error();
     }

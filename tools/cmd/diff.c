@@ -101,7 +101,7 @@ static int compare(const struct diff_values *v, struct pair *p)
         .ignore_addresses = v->ignore_addresses,
         .readbacks_only = v->readbacks_only,
     };
-    size_t told = 0;
+    size_t noted = 0;
     int error;
 
     tsm_trace_show_progress(p->a, "comparing");
@@ -115,9 +115,9 @@ static int compare(const struct diff_values *v, struct pair *p)
         print_json(p);
     else
         print_text(p);
-    tsm_trace_note_damage(p->a, &told);
-    told = 0;
-    tsm_trace_note_damage(p->b, &told);
+    tsm_trace_note_damage(p->a, &noted);
+    noted = 0;
+    tsm_trace_note_damage(p->b, &noted);
     return (int)p->result.verdict;
 }
 

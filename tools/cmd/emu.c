@@ -32,7 +32,9 @@ const struct tsm_command tsm_command_emu = {
         "is the exit status of a program that had any, so that a script can act on it; "
         "TS_EMU_TIMEOUT=SECONDS "
         "ends endless launches; TS_EMU_SCHEDULE=random:SEED runs blocks, warps and "
-        "streams in another order; TS_EMU_PROFILE=FILE writes a profile for 'tracesmith "
+        "streams in another order; TS_EMU_TIME=virtual gives commands times that are the same in "
+        "every run, by the machine that TS_EMU_MACHINE=KEY=VALUE,... describes; "
+        "TS_EMU_PROFILE=FILE writes a profile for 'tracesmith "
         "profile'. docs/emu.md has them all.",
     .examples = "tracesmith emu ./vector_add\n"
                 "TS_EMU_CHECK=all TS_EMU_EXIT=99 tracesmith emu ./vector_add\n"

@@ -139,7 +139,7 @@ static const struct tsm_option options[] = {
 
 static const struct tsm_kernel_backend *backend;
 
-/* All words in one write: the kernel takes all or none. */
+/* Writes all words at once: the kernel takes all or none. */
 static int write_words(const char *file, char **words)
 {
     struct tsm_buffer text = {0};

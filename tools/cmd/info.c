@@ -2,7 +2,7 @@
 #include "tools/command.h"
 
 #include "base/text.h"
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 #include "tools/edit/redact.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
@@ -36,7 +36,8 @@ static const struct tsm_option options[] = {
     {0},
 };
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- what is shown ----------------------------------------------------------------------------
+ */
 
 struct chunk_sum {
     uint64_t count, raw_size, stored_size;
@@ -390,7 +391,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     struct sbt_filter filter;
     struct info info = {.reader = tsm_trace_open(words->words[0])};
     int status = TSM_EXIT_OK;
-    size_t told = 0;
+    size_t noted = 0;
 
     if (!info.reader)
         return TSM_EXIT_ERROR;
@@ -407,7 +408,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         print_json(&info);
     else
         print_text(&info);
-    tsm_trace_note_damage(info.reader, &told);
+    tsm_trace_note_damage(info.reader, &noted);
     tsm_statistics_finish(&info.statistics);
     sbt_reader_destroy(info.reader);
     return status;

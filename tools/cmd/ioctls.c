@@ -192,7 +192,7 @@ static void note_missing(const struct show *s, struct sbt_reader *reader)
 static int show_end(struct show *s, const char *path)
 {
     struct sbt_reader *reader = tsm_trace_open(path);
-    size_t told = 0;
+    size_t noted = 0;
     int result;
 
     if (!reader)
@@ -208,7 +208,7 @@ static int show_end(struct show *s, const char *path)
         tsm_ioctls_summary_json(&s->all, reader, s->out);
     else if (s->values->summary)
         tsm_ioctls_summary(&s->all, s->out);
-    tsm_trace_note_damage(reader, &told);
+    tsm_trace_note_damage(reader, &noted);
     note_missing(s, reader);
     sbt_reader_destroy(reader);
     return result < 0 ? tsm_complain_error() : TSM_EXIT_OK;
@@ -254,7 +254,7 @@ static int prepare(const struct ioctls_values *v, const char *path)
     return error;
 }
 
-/* There is no trace: because there was nothing, or nobody could see it? */
+/* Notes why there is no trace: the program made no ioctl, or none that could be seen. */
 static void note_none(struct tsm_ioctl_census *census, const char *program, bool reached)
 {
     uint64_t count = 0;
@@ -335,7 +335,7 @@ static int run_in_folder(struct show *s, char *const *argv)
  * ------------------------------------------------------------------------------------
  */
 
-/* One word that names a file which is no program. */
+/* Tests whether the only operand is a trace, not a program. */
 static bool is_trace(const struct tsm_words *words)
 {
     static const uint8_t magic[4] = {0x89, 'S', 'B', 'T'};

@@ -217,7 +217,7 @@ static int write_trace(const struct tsm_timeline *timeline, const struct tsm_out
     return error ? error : tsm_output_end(output, 0);
 }
 
-/* Before the files are read, which may take long. */
+/* Checks the outputs before the files are read, which may take long. */
 static int check_outputs(struct tsm_output *output, const struct merge_values *v, const char *trace)
 {
     int error = v->output ? tsm_output_begin(output, v->output, trace, v->force) : 0;

@@ -208,7 +208,8 @@ static int prepare(const struct record_values *v, char *output, size_t size)
 
 static struct tsm_kernel_session kernel;
 
-/* Beside the trace, under a name that no trace of the program takes. */
+/* Begins the kernel's session. Its records go to a file in the trace's folder, under a name that no
+ * trace of the program takes. */
 static int kernel_begin(char *part, size_t size, const char *output, int choice)
 {
     const struct tsm_kernel_backend *backend = tsm_kernel_backend(choice);

@@ -164,7 +164,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     struct tsm_redact redact = {0};
     struct tsm_output output;
     uint64_t missing = 0;
-    size_t told = 0;
+    size_t noted = 0;
     int error;
 
     if (!v->output)
@@ -183,7 +183,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         error = write_copy(&redact, &output, v->lossy, &missing);
     if (!error)
         tell(v, redact.reader, missing);
-    tsm_trace_note_damage(redact.reader, &told);
+    tsm_trace_note_damage(redact.reader, &noted);
     sbt_reader_destroy(redact.reader);
     tsm_redact_finish(&redact);
     return error ? tsm_complain_error() : TSM_EXIT_OK;

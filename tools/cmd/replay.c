@@ -5,6 +5,7 @@
 #include "tools/aslr.h"
 #include "tools/replay/arms.h"
 #include "tools/replay/inspect_options.h"
+#include "tools/replay/timed_runs.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/text/difference.h"
@@ -26,6 +27,7 @@ struct replay_values {
     int pace, grain, from;
     struct order order;
     struct tsm_inspect_values look;
+    struct tsm_timed_values timed;
     const char *device, *library;
     bool dry_run, keep_going, lossy, trust_code, validate, json;
 };
@@ -125,6 +127,7 @@ static const struct tsm_option options[] = {
      .help = "Send the commands COUNT times, those of a range from the state at its begin. Each "
              "time is "
              "timed."},
+    TSM_TIMED_OPTIONS(replay_values, timed),
     {.name = "dry-run",
      .letter = 'n',
      .type = TSM_OPTION_FLAG,
@@ -171,6 +174,7 @@ struct run {
     struct tsm_inspect look;
     bool looks; /* at what `look` says */
     struct tsm_replay_options replay;
+    struct tsm_timed_runs timed;
 };
 
 static void progress(void *user, uint64_t done, uint64_t total)
@@ -189,6 +193,11 @@ static void on_difference(void *user, const struct tsm_difference *difference)
         tsm_difference_print(difference, run->reader, run->symbols);
 }
 
+static int on_time(void *user, const struct tsm_replay_time *time)
+{
+    return tsm_run_times_add(&((struct run *)user)->timed.times, time);
+}
+
 static int settle_options(struct run *run)
 {
     const struct replay_values *v = run->values;
@@ -197,6 +206,9 @@ static int settle_options(struct run *run)
         .device = v->device,
         .library = v->library,
         .loop = v->loop > UINT_MAX ? UINT_MAX : (unsigned)v->loop,
+        .timed_runs = v->timed.count.run_count,
+        .warmup_runs = v->timed.count.warmup_count,
+        .on_time = on_time,
         .pace = (enum tsm_pace)v->pace,
         .permute = v->order.permute,
         .delay = v->order.delay,
@@ -248,7 +260,7 @@ static void print_counts(const struct tsm_replay_result *r)
         printf(", %" PRIu64 " unmodelled call%s", r->unmodelled_count, plural(r->unmodelled_count));
 }
 
-/* It was to look, and it did: there need not be anything to compare. */
+/* Prints the result of a replay that was to inspect: it need not have compared anything. */
 static void print_looked(const struct tsm_replay_result *r)
 {
     print_counts(r);
@@ -304,7 +316,7 @@ static void print_result(const struct tsm_replay_result *r)
 }
 
 /* Reports a dry run that refused nothing: refusals were reported before. */
-static int told_dry(const struct run *run)
+static int report_dry_run(const struct run *run)
 {
     if (run->json)
         tsm_json_put_bool(run->json, "replayable", true);
@@ -359,10 +371,10 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     }
 }
 
-static int told(struct run *run, const struct tsm_replay_result *result)
+static int report_result(struct run *run, const struct tsm_replay_result *result)
 {
     if (run->values->dry_run)
-        return told_dry(run);
+        return report_dry_run(run);
     bool only_looked =
         run->looks && result->verdict != TSM_SAME && result->verdict != TSM_DIFFERENT;
 
@@ -415,6 +427,10 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->early_count += one->early_count;
     all->validation_count += one->validation_count;
     all->elapsed_ns += one->elapsed_ns;
+    if (all->timed_run_count < one->timed_run_count)
+        all->timed_run_count = one->timed_run_count;
+    if (*one->clocks)
+        memcpy(all->clocks, one->clocks, sizeof(all->clocks));
     all->checkpoint = one->checkpoint;
     all->checkpoint_seq = one->checkpoint_seq;
     all->interrupted_count = one->interrupted_count;
@@ -431,6 +447,8 @@ static int replay_api(struct run *run, struct tsm_replay_result *result)
 
     if (error == 0)
         error = tsm_replay_run(replay, result);
+    if (error == 0)
+        error = tsm_run_times_end(&run->timed.times);
     tsm_replay_destroy(replay);
     return error;
 }
@@ -472,19 +490,55 @@ static int replay_once(struct run *run)
     if (error && run->json)
         tsm_json_put_string(run->json, "error", tsm_error_message());
     tsm_progress_end();
-    return error ? tsm_complain_error() : told(run, &result);
+    if (error)
+        return tsm_complain_error();
+    const int status = report_result(run, &result);
+    if (run->values->timed.count.run_count)
+        error = tsm_timed_end(&run->timed, &result, &run->replay.filter, run->json);
+    return error ? tsm_complain_error() : status;
+}
+
+/* Options that ask for other runs than --time. Returns 0, or an exit status after a complaint. */
+static int check_timed(const struct replay_values *v, bool looks)
+{
+    if (!v->timed.count.run_count)
+        return v->timed.output ? tsm_complain("--output keeps the times of --time; say how often")
+                               : 0;
+    if (v->check)
+        return tsm_complain("--time and --check: runs of --check differ from each other; one at a "
+                            "time, please");
+    if (v->loop)
+        return tsm_complain("--time and --loop: --time=COUNT says how often; leave --loop out");
+    if (v->dry_run)
+        return tsm_complain("--time and --dry-run: nothing runs that could be timed");
+    return looks ? tsm_complain("--time runs the trace many times: look at it without --time") : 0;
+}
+
+static int begin_timed(struct run *run)
+{
+    const struct replay_values *v = run->values;
+
+    run->timed.values = &v->timed;
+    run->timed.library = v->library;
+    run->timed.is_lossy = v->lossy;
+    run->timed.reader = run->reader;
+    return v->timed.count.run_count ? tsm_timed_begin(&run->timed) : 0;
 }
 
 static int replay_trace(struct run *run)
 {
     struct tsm_json json = {.out = stdout};
-    size_t told = 0;
+    size_t noted = 0;
     int status;
 
-    tsm_trace_note_damage(run->reader, &told);
+    tsm_trace_note_damage(run->reader, &noted);
     if (run->values->check && tsm_inspect_from_values(&run->look, &run->values->look))
         return tsm_complain("--check runs the trace many times: look at it without --check");
-    if (settle_options(run) < 0 || tsm_symbols_create(&run->symbols, run->reader) < 0)
+    status = check_timed(run->values, tsm_inspect_from_values(&run->look, &run->values->look));
+    if (status)
+        return status;
+    if (begin_timed(run) < 0 || settle_options(run) < 0 ||
+        tsm_symbols_create(&run->symbols, run->reader) < 0)
         return tsm_complain_error();
     if (run->values->json) {
         run->json = &json;
@@ -498,7 +552,7 @@ static int replay_trace(struct run *run)
         tsm_json_end(&json);
     if (sbt_reader_examine_tables(run->reader) < 0) /* of what the replay did not need, too */
         tsm_complain_error();
-    tsm_trace_note_damage(run->reader, &told);
+    tsm_trace_note_damage(run->reader, &noted);
     return status;
 }
 
@@ -507,6 +561,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     struct run run = {.values = values};
     int status = TSM_EXIT_ERROR;
 
+    tsm_run_times_init(&run.timed.times);
     if (!run.values->dry_run)
         tsm_aslr_disable();
     if (words->count == 2 &&
@@ -516,6 +571,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (run.reader)
         status = replay_trace(&run);
     tsm_symbols_destroy(run.symbols);
+    tsm_run_times_finish(&run.timed.times);
     sbt_reader_destroy(run.reader);
     return status;
 }
@@ -536,12 +592,18 @@ const struct tsm_command tsm_command_replay = {
         "late (tsrecord --start-call, tsctl start) begins with a checkpoint, and is always "
         "replayed "
         "from there.\n\n"
+        "With --time the runs are timed on the device: two drivers (--library), compilers or flags "
+        "are compared on the same commands by 'tracesmith stats --compare' of two outputs. Copies "
+        "from and to memory of the program go through memory of the replay, which need not be "
+        "pinned as the program's was: compare them between replays. The machine is called unsteady "
+        "when runs drift or vary by more than 5 %.\n\n"
         "With --check the runs are compared with each other instead of with the recording: does "
         "the GPU do the same twice?",
     .examples = "tsreplay trace.sbt\n"
                 "tsreplay --device=emu --grain=sync trace.sbt\n"
                 "tsreplay --streams=0,2 --range=100:200 trace.sbt\n"
                 "tsreplay --check=5 trace.sbt\n"
+                "tsreplay --time=20 -o timed.sbt trace.sbt\n"
                 "tsreplay --screenshot=1,100-110:shots trace.sbt\n"
                 "tsreplay --dump-resources=812:after-812 trace.sbt\n"
                 "tsreplay --replace-shader=5d3c01aa=mine.spv trace.sbt\n"

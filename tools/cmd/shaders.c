@@ -233,7 +233,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     struct sbt_reader *reader = tsm_trace_open(words->words[0]);
     struct tsm_shader_list list = {0};
     int status = TSM_EXIT_ERROR;
-    size_t told = 0;
+    size_t noted = 0;
 
     if (!reader)
         return status;
@@ -241,7 +241,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         tsm_complain_error();
     else
         status = show_all(values, &list, sbt_reader_name(reader));
-    tsm_trace_note_damage(reader, &told);
+    tsm_trace_note_damage(reader, &noted);
     tsm_shader_list_finish(&list);
     sbt_reader_destroy(reader);
     return status;

@@ -326,7 +326,7 @@ static int save_state(void *user, const char *type, const uint64_t slots[8])
     return is_needed(t, type, slots[1]) ? put_core(t, SBT_CORE_STATE, all, 9, NULL, 0) : 0;
 }
 
-/* Whoever replays the new trace is told. */
+/* Writes a record that says that the memory at the begin is not proven: replays report it. */
 static int write_doubt(struct trim *t)
 {
     uint64_t slots[2] = {0};
@@ -674,7 +674,7 @@ static int trim(struct trim *t)
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
     struct trim t = {.values = values};
-    size_t told = 0;
+    size_t noted = 0;
     int error;
 
     if (!t.values->output)
@@ -683,12 +683,12 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     t.reader = tsm_trace_open(words->words[0]);
     if (!t.reader)
         return TSM_EXIT_ERROR;
-    tsm_trace_note_damage(t.reader, &told);
+    tsm_trace_note_damage(t.reader, &noted);
     t.bytes = malloc(ITEM_SIZE + SBT_BLOB_ENCODED_MAX(ITEM_SIZE));
     error = t.bytes ? trim(&t) : tsm_fail(TSM_E_MEMORY, "no memory to trim a trace");
     if (!error)
         tell(&t);
-    tsm_trace_note_damage(t.reader, &told);
+    tsm_trace_note_damage(t.reader, &noted);
     for (int i = 0; i < t.replay_count; i++)
         tsm_replay_destroy(t.replays[i]);
     tsm_trim_slice_finish(&t.keep);

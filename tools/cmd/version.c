@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#include "base/text.h"
+#include "tools/text/json_out.h"
 #include "tracesmith/trace.h"
 #include "tracesmith/version.h"
 
@@ -16,13 +18,24 @@ static const struct tsm_option options[] = {
     {0},
 };
 
+static void print_json(void)
+{
+    struct tsm_json j = {.out = stdout};
+    char format[16];
+
+    tsm_format(format, sizeof(format), "%d.%d", SBT_VERSION_MAJOR, SBT_VERSION_MINOR);
+    tsm_json_begin(&j, "tsversion/1");
+    tsm_json_put_string(&j, "version", TSM_VERSION_STRING);
+    tsm_json_put_string(&j, "format", format);
+    tsm_json_end(&j);
+}
+
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
     const struct version_values *v = values;
 
     if (v->json)
-        printf("{\"schema\":\"tsversion/1\",\"version\":\"%s\",\"format\":\"%d.%d\"}\n",
-               TSM_VERSION_STRING, SBT_VERSION_MAJOR, SBT_VERSION_MINOR);
+        print_json();
     else
         printf("tracesmith %s, trace format SBT %d.%d\n", TSM_VERSION_STRING, SBT_VERSION_MAJOR,
                SBT_VERSION_MINOR);

@@ -3,7 +3,7 @@
 
 #include "analysis/call_nesting.h"
 #include "base/text.h"
-#include "format/check_counts.h"
+#include "format/check/counts.h"
 #include "format/json.h"
 #include "tools/kernel/view.h"
 #include "tools/selection.h"
@@ -13,6 +13,7 @@
 #include "tools/text/record.h"
 #include "tools/text/symbol.h"
 #include "tools/trace_open.h"
+#include "api/cuda/view/help_examples.h"
 #include "api/vulkan/view/submit_tree.h"
 
 #include <fnmatch.h>
@@ -37,7 +38,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(view_values, calls),
      .argument = "PATTERN",
-     .help = "Only calls whose name matches this pattern, e.g. 'cuMemcpy*'."},
+     .help = "Only calls whose name matches this pattern, e.g. '" CUDA_EXAMPLE_COPIES "'."},
     {.name = "failed",
      .letter = 'f',
      .type = TSM_OPTION_FLAG,
@@ -101,7 +102,7 @@ struct view {
     struct tsm_buffer json;         /* --json: the lines of a record */
     struct tsm_kernel_view *kernel; /* --kernel */
     struct tsm_call_nesting *nest;  /* NULL: nothing is made of anything else */
-    struct tsm_buffer told;         /* --json --stacks: a bit for each stack that was written */
+    struct tsm_buffer shown_stacks; /* --json --stacks: a bit for each stack that was written */
     bool notes_all;                 /* text.arguments gets each record of the trace */
     uint64_t shown;
     uint64_t record_count; /* of the trace, for progress */
@@ -126,17 +127,17 @@ static bool first_time(struct view *view, uint32_t stack)
     size_t byte = stack / 8;
     uint8_t bit = (uint8_t)(1u << stack % 8);
 
-    if (byte >= view->told.size && byte < BYTES_MAX) {
-        uint8_t *more = tsm_buffer_reserve(&view->told, byte + 1 - view->told.size);
+    if (byte >= view->shown_stacks.size && byte < BYTES_MAX) {
+        uint8_t *more = tsm_buffer_reserve(&view->shown_stacks, byte + 1 - view->shown_stacks.size);
         if (!more)
             return true;
-        memset(more, 0, byte + 1 - view->told.size);
-        view->told.size = byte + 1;
+        memset(more, 0, byte + 1 - view->shown_stacks.size);
+        view->shown_stacks.size = byte + 1;
     }
-    if (byte >= view->told.size)
+    if (byte >= view->shown_stacks.size)
         return true;
-    bool first = !(view->told.data[byte] & bit);
-    view->told.data[byte] |= bit;
+    bool first = !(view->shown_stacks.data[byte] & bit);
+    view->shown_stacks.data[byte] |= bit;
     return first;
 }
 
@@ -185,16 +186,16 @@ static void put_parent_json(struct view *view, const struct sbt_record *record)
     const struct sbt_schema *schema;
     uint64_t seq;
     uint32_t type;
-    char text[64];
+    struct tsm_json j = {.buffer = &view->json, .style = TSM_JSON_LETTERS, .comma = true};
 
     if (!tsm_call_nesting_parent(view->nest, record, &seq, &type) || view->json.size < 2)
         return;
     schema = sbt_reader_schema(view->reader, type);
     view->json.size -= 2; /* "}\n" */
-    tsm_buffer_add(&view->json, text,
-                   tsm_format(text, sizeof(text), ",\"parent\":%" PRIu64 ",\"parent_call\":", seq));
-    sbt_json_string(&view->json, schema ? schema->name : "?", schema ? strlen(schema->name) : 1);
-    tsm_buffer_add(&view->json, "}\n", 2);
+    tsm_json_put_u64(&j, "parent", seq);
+    tsm_json_put_string(&j, "parent_call", schema ? schema->name : "?");
+    tsm_json_close(&j, '}');
+    tsm_buffer_add_u8(&view->json, '\n');
 }
 
 static void show_json(struct view *view, const struct sbt_record *record)
@@ -260,7 +261,7 @@ static int view_tree(const struct view_values *v, const char *path)
 {
     struct tsm_tree_options tree = {.limit = v->limit, .json = v->json};
     struct sbt_reader *reader = tsm_trace_open(path);
-    size_t told = 0;
+    size_t noted = 0;
     int status;
 
     if (!reader)
@@ -269,7 +270,7 @@ static int view_tree(const struct view_values *v, const char *path)
         status = tsm_complain_error();
     else
         status = tsm_submit_tree(reader, &tree);
-    tsm_trace_note_damage(reader, &told);
+    tsm_trace_note_damage(reader, &noted);
     sbt_reader_destroy(reader);
     return status;
 }
@@ -288,13 +289,13 @@ static int view_trace(const struct view_values *v, const char *path)
     struct sbt_filter filter;
     struct sbt_cursor *cursor = NULL;
     int status = TSM_EXIT_ERROR;
-    size_t told = 0;
+    size_t noted = 0;
 
     view.reader = tsm_trace_open(path);
     if (!view.reader)
         return TSM_EXIT_ERROR;
     view.record_count = sbt_reader_totals(view.reader)->record_count;
-    tsm_trace_note_damage(view.reader, &told);
+    tsm_trace_note_damage(view.reader, &noted);
     tsm_record_text_init(&view.text, view.reader);
     if (tsm_selection_filter(&filter, view.reader, &v->streams, &v->range) < 0 ||
         (v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
@@ -308,7 +309,7 @@ static int view_trace(const struct view_values *v, const char *path)
     if (!status && !view.shown && !v->json &&
         (tsm_selection_is_part(&filter) || v->calls || v->failed))
         tsm_selection_note_nothing(view.reader);
-    tsm_trace_note_damage(view.reader, &told);
+    tsm_trace_note_damage(view.reader, &noted);
     sbt_cursor_destroy(cursor);
     tsm_symbols_destroy(view.symbols);
     tsm_kernel_view_destroy(view.kernel);
@@ -316,7 +317,7 @@ static int view_trace(const struct view_values *v, const char *path)
     tsm_kernel_arguments_destroy(view.text.arguments);
     tsm_record_text_finish(&view.text);
     tsm_buffer_finish(&view.json);
-    tsm_buffer_finish(&view.told);
+    tsm_buffer_finish(&view.shown_stacks);
     sbt_reader_destroy(view.reader);
     return status;
 }
@@ -382,7 +383,7 @@ const struct tsm_command tsm_command_view = {
         "On a terminal lines are cut to its width; otherwise they are whole. Memory use does not "
         "grow with the trace, but for 40 bytes a call of HIP.",
     .examples = "tsview trace.sbt | less\n"
-                "tsview --calls='cuLaunch*' --limit=20 trace.sbt\n"
+                "tsview --calls='" CUDA_EXAMPLE_LAUNCHES "' --limit=20 trace.sbt\n"
                 "tsview --range=1.5s:2s --streams=0,2 trace.sbt\n"
                 "tsview --failed --stacks trace.sbt        where do errors come from?\n"
                 "tsview --json trace.sbt | jq .call\n"

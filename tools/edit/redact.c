@@ -5,8 +5,8 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "format/contents.h"
-#include "format/record.h"
+#include "format/values/contents.h"
+#include "format/events/record.h"
 #include "kernel/include/grtrace.h"
 
 #include <stddef.h>
@@ -289,7 +289,7 @@ void tsm_redact_finish(struct tsm_redact *r)
 
 enum text_kind { TEXT_ANY, TEXT_PATH, TEXT_NAME, TEXT_PROCESS, TEXT_CODE, TEXT_SECRET };
 
-/* In place. A secret goes whole. */
+/* Redacts a text in place. A secret is removed as a whole. */
 static bool redact_text(struct tsm_redact *r, char *text, size_t size, enum text_kind kind)
 {
     if (kind == TEXT_SECRET || (kind == TEXT_NAME && r->what & TSM_REDACT_NAMES) ||
@@ -355,7 +355,7 @@ static enum text_kind string_kind(uint32_t type, const struct sbt_field *field)
 /* ---- records ----------------------------------------------------------------------------------
  */
 
-/* In place of a hash: the number of the one that it was, in the order in which they come. */
+/* Replaces a hash by its number, in the order in which hashes occur. */
 static bool number_hash(struct tsm_redact *r, uint8_t *at, size_t size)
 {
     bool is_new = false;
@@ -511,7 +511,8 @@ static int put_bytes(struct tsm_redact *r, const struct sbt_record *in, uint32_t
     return 0;
 }
 
-/* One text can be a path here and a name there, so it has a number for each. */
+/* Writes a text. One text can be a path in one place and a name in another, so it has a number for
+ * each kind. */
 static int put_string(struct tsm_redact *r, struct sbt_writer *writer, uint64_t *slot,
                       enum text_kind kind)
 {
@@ -642,8 +643,8 @@ int tsm_redact_begin(struct tsm_redact *r)
 /* ---- kernel records ---------------------------------------------------------------------------
  */
 
-/* In the body of a record, as far as it is there: a text of `size` bytes, and nothing behind its
- * end. */
+/* Redacts a text of `size` bytes in the body of a record, as far as the body reaches, and clears
+ * the bytes after its terminator. */
 static void redact_kernel_text(struct tsm_redact *r, uint8_t *record, size_t own, size_t from,
                                size_t size, enum text_kind kind)
 {

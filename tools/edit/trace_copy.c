@@ -60,7 +60,7 @@ static int copy_detail(struct tsm_trace_copy *copy, enum sbt_field_type type, co
     return type == SBT_FIELD_STRUCT && *detail ? copy_struct(copy, detail) : 0;
 }
 
-/* With those that its members name. */
+/* Copies the description of a struct, and of those that its members name. */
 static int copy_struct(struct tsm_trace_copy *copy, const char *name)
 {
     const struct sbt_struct *s = sbt_reader_struct(copy->reader, name);

@@ -27,15 +27,15 @@ struct tsm_trace_copy {
 int tsm_trace_copy_begin(struct tsm_trace_copy *copy, struct sbt_reader *reader, const char *path,
                          struct tsm_redact *redact);
 
-/* With a number of its own; times, threads, streams and positions stay. What the record names and is
- * not there becomes 0, none or zeros, and the record truncated; one that is not described is left out.
- * Both are counted as skipped. */
+/* Copies a record, with a new number; times, threads, streams and positions stay. What it names and
+ * the trace lacks becomes 0, none or zeros, and the record truncated; a record without description
+ * is left out. Both are counted as skipped. */
 int tsm_trace_copy_record(struct tsm_trace_copy *copy, const struct sbt_record *record);
 
-/* A core record that the other trace does not have; its bytes were stored by the caller. */
+/* Writes a core record that the other trace does not have; the caller has stored its bytes. */
 int tsm_trace_copy_own(struct tsm_trace_copy *copy, struct sbt_record *record);
 
-/* Tells how much of the records before `seq_end` (0: of all), and of what they name, could not be
+/* Returns how much of the records before `seq_end` (0: of all), and of what they name, could not be
  * read, and whether the trace's end is among it. Complete when all was copied. */
 uint64_t tsm_trace_copy_missing(const struct tsm_trace_copy *copy, uint64_t seq_end, bool *end);
 

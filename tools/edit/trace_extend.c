@@ -29,7 +29,7 @@ int tsm_trace_begin(struct sbt_writer **out, const char *path)
     return sbt_writer_create(out, path, &session, NULL);
 }
 
-/* How the trace ended, and what it lost. */
+/* Reads how the trace ended, and what it lost. */
 static int old_end(const char *path, struct sbt_totals *totals, enum sbt_end *end)
 {
     struct sbt_reader *reader = NULL;

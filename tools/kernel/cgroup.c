@@ -12,7 +12,7 @@
 
 int tsm_cgroup_find(uint64_t *out, const char *text)
 {
-    /* The first is where version 2 lies beside version 1. */
+    /* The first one is the place of version 2 on systems that have both versions. */
     static const char *const folders[] = {"/sys/fs/cgroup/unified/", "/sys/fs/cgroup/"};
     struct stat status;
     char path[PATH_MAX], *end;

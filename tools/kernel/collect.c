@@ -181,8 +181,8 @@ static bool take_next(struct tsm_collect *c)
     return true;
 }
 
-/* Between a CPU's taking a number and its record's being there a while may pass, but a short one.
- */
+/* Settles, every TSM_COLLECT_PATIENCE turns, the numbers that were seen by the last time: a record
+ * is there soon after its CPU took the number, so those still missing are lost. */
 static void settle_gaps(struct tsm_collect *c)
 {
     const uint8_t *record;

@@ -38,8 +38,8 @@ struct tsm_collect {
  * static. */
 int tsm_collect_begin(struct tsm_collect *collect);
 
-/* For a fill(): one record, after those of a queue whose last one comes before it. Buffers that
- * all CPUs share are nearly in order, so that few queues are in use. */
+/* Adds one record, for a fill(): to a queue whose last record comes before it. Buffers that all
+ * CPUs share are nearly in order, so that few queues are in use. */
 int tsm_collect_add(struct tsm_collect *collect, const void *record, size_t size);
 
 /* Read what is there; what is in order becomes chunks of `writer` (1 MiB each). A number that is
@@ -47,7 +47,7 @@ int tsm_collect_add(struct tsm_collect *collect, const void *record, size_t size
 #define TSM_COLLECT_PATIENCE 20
 int tsm_collect_turn(struct tsm_collect *collect, struct sbt_writer *writer);
 
-/* After the session stopped: the rest, over gaps. */
+/* Writes the rest, over gaps. Call after the session has stopped. */
 int tsm_collect_end(struct tsm_collect *collect, struct sbt_writer *writer);
 void tsm_collect_finish(struct tsm_collect *collect);
 

@@ -54,7 +54,7 @@ static void take(struct cut *c, const uint8_t *record, size_t size)
     tsm_put_u32(c->kept.data + at + CSEQ_AT, tsm_get_u32(record + CSEQ_AT) - *left_out);
 }
 
-/* One chunk becomes one chunk, or none. */
+/* Copies one chunk, without the records that are cut; writes none if nothing is left. */
 static int copy_chunk(struct cut *c, struct sbt_writer *writer, const uint8_t *records, size_t size)
 {
     tsm_buffer_clear(&c->kept);

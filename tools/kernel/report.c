@@ -86,22 +86,10 @@ const char *tsm_report_label(const struct tsm_ring_job *job, const struct tsm_re
 
 /* ---- which jobs, in which order ---- */
 
-static uint64_t begin_ns(const struct tsm_ring_job *job)
-{
-    const uint64_t times[] = {job->commit_ns, job->submit_ns, job->start_ns, job->end_ns,
-                              job->complete_ns};
-
-    for (size_t i = 0; i < 5; i++) {
-        if (times[i])
-            return times[i];
-    }
-    return 0;
-}
-
 static bool wanted(const struct tsm_ring_job *job, uint64_t start_ns,
                    const struct tsm_report_values *v)
 {
-    double s = ((double)begin_ns(job) - (double)start_ns) / 1e9;
+    double s = ((double)tsm_job_begin_ns(job) - (double)start_ns) / 1e9;
 
     return (v->since_s <= 0 || s >= v->since_s) && (v->until_s <= 0 || s < v->until_s);
 }
@@ -263,7 +251,8 @@ static void print_text(const struct tsm_ring_jobs *jobs, const struct tsm_ring_j
     ring_name(name, jobs, job->ring);
     tsm_format(text, sizeof(text), "%s ctx %" PRIu64 " #%" PRIu64 " pid %u", name, job->ctx,
                job->seqno, job->pid);
-    printf("%12.6f %-34s", ((double)begin_ns(job) - (double)start_ns) / 1e9, tsm_clean(text));
+    printf("%12.6f %-34s", ((double)tsm_job_begin_ns(job) - (double)start_ns) / 1e9,
+           tsm_clean(text));
     for (int i = 0; i < TSM_SPAN_COUNT; i++)
         print_us(tsm_job_span_ns(job, (enum tsm_job_span)i));
     printf("%s%s\n", *tsm_report_label(job, v) ? "  " : "", tsm_report_label(job, v));

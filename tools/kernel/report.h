@@ -26,7 +26,7 @@ struct tsm_report_values {
 /* Load all kernel records of the trace. */
 int tsm_report_load(struct tsm_ring_jobs *jobs, struct sbt_reader *reader);
 
-/* To stdout. Returns 0 or an error. */
+/* Prints the report to stdout. Returns 0 or an error. */
 int tsm_report_print(const struct tsm_ring_jobs *jobs, const struct sbt_reader *reader,
                      const struct tsm_report_values *values);
 

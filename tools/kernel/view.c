@@ -92,7 +92,7 @@ static const char *record_name(uint8_t type)
                : type_name(type);
 }
 
-/* A METADATA record's text; it is terminated, if need be by what is behind it. */
+/* Copies a METADATA record's text, and terminates it. */
 static void metadata_text(char out[GRTRACE_TEXT_SIZE], const struct tsm_ring_record *r)
 {
     size_t size = r->body_size > 8 ? r->body_size - 8 : 0;

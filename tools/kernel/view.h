@@ -18,10 +18,10 @@ void tsm_kernel_view_destroy(struct tsm_kernel_view *view);
  * NULL. */
 void tsm_kernel_view_upto(struct tsm_kernel_view *view, uint64_t time_ns);
 
-/* After a record was printed: where it is a submit, its job, on a line of its own. */
+/* Prints the job of a submit, on a line of its own. Call after each record that was printed. */
 void tsm_kernel_view_job(struct tsm_kernel_view *view, uint64_t seq);
 
-/* At the end: how many submits have one, on standard error. */
+/* Notes on stderr how many submits have a job. Call at the end. */
 void tsm_kernel_view_sum(const struct tsm_kernel_view *view);
 
 #endif

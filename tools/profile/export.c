@@ -318,7 +318,8 @@ static bool is_first_of_stream(const struct tsm_gpu_profile *p, size_t launch)
     return true;
 }
 
-/* One stream after the other, so that one open stack is enough. */
+/* Writes the launches of one stream: one open stack is enough, since streams are written one by
+ * one. */
 static void put_stream(struct tsm_json *j, const struct tsm_gpu_profile *p, uint64_t stream)
 {
     struct open o = {0};

@@ -2,23 +2,9 @@
 #include "tools/replay/inspect_options.h"
 
 #include "base/text.h"
+#include "tools/selection.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* Digits at *text; *text goes after them. */
-static bool take_number(uint64_t *out, const char **text)
-{
-    char *end;
-
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    *out = strtoull(*text, &end, 10);
-    *text = end;
-    return errno == 0;
-}
 
 /* Takes the rest after a list or number: nothing, or ":DIR". */
 static bool take_directory(const char **out, const char *text)
@@ -35,7 +21,7 @@ bool tsm_inspect_parse_dump(void *field, const char *text)
     struct tsm_inspect_dump *dump = field;
 
     dump->is_wanted = true;
-    return take_number(&dump->seq, &text) && take_directory(&dump->directory, text);
+    return tsm_selection_take_number(&dump->seq, &text) && take_directory(&dump->directory, text);
 }
 
 bool tsm_inspect_parse_frames(void *field, const char *text)
@@ -45,12 +31,13 @@ bool tsm_inspect_parse_frames(void *field, const char *text)
     frames->count = 0;
     for (;;) {
         struct tsm_frames *f = &frames->list[frames->count];
-        if (frames->count == TSM_INSPECT_FRAMES_MAX || !take_number(&f->first, &text) || !f->first)
+        if (frames->count == TSM_INSPECT_FRAMES_MAX ||
+            !tsm_selection_take_number(&f->first, &text) || !f->first)
             return false;
         f->last = f->first;
         if (*text == '-') {
             text++;
-            if (!take_number(&f->last, &text) || f->last < f->first)
+            if (!tsm_selection_take_number(&f->last, &text) || f->last < f->first)
                 return false;
         }
         frames->count++;
@@ -66,7 +53,7 @@ bool tsm_inspect_parse_present(void *field, const char *text)
     uint64_t seconds;
 
     present->is_wanted = true;
-    if (!take_number(&seconds, &text) || *text || seconds > 86400)
+    if (!tsm_selection_take_number(&seconds, &text) || *text || seconds > 86400)
         return false;
     present->hold_ns = seconds * 1000000000u;
     return true;

@@ -6,6 +6,7 @@
 #ifndef TOOLS_REPLAY_INSPECT_OPTIONS_H
 #define TOOLS_REPLAY_INSPECT_OPTIONS_H
 
+#include "api/vulkan/view/help_examples.h"
 #include "tools/option.h"
 #include "tracesmith/replay.h"
 
@@ -76,7 +77,8 @@ bool tsm_inspect_from_values(struct tsm_inspect *out, const struct tsm_inspect_v
          .help =                                                                                   \
              "Vulkan: write what the submit with this number uses to DIR (default: "               \
              "resources-SEQ), as it is after it, and end: buffers, images as PNG, descriptors, "   \
-             "pipelines, names, in DIR/resources.json. Of a vkCmd*, as it is after that command: " \
+             "pipelines, names, in DIR/resources.json. Of a " VULKAN_EXAMPLE_COMMANDS              \
+             ", as it is after that command: "                                                     \
              "the first submit of its command buffer is cut off there."},                          \
         {.name = "replace-shader",                                                                 \
          .type = TSM_OPTION_PARSED,                                                                \

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* To the file `path`, or (NULL) to stdout. TSM_E_NOT_FOUND: spirv-dis is not installed, and the
- * message says where it comes from. */
+/* Disassembles to the file `path`, or to stdout (NULL). TSM_E_NOT_FOUND: spirv-dis is not
+ * installed, and the message says where it comes from. */
 int tsm_disassemble(const uint32_t *words, size_t size, const char *path);
 
 #endif

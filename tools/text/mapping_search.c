@@ -55,7 +55,7 @@ static void pop(struct heap *h)
     }
 }
 
-/* Every start and end is an edge; `edges` has room for two a mapping. */
+/* Lists the starts and ends of mappings; `edges` has room for two a mapping. */
 static size_t find_edges(struct edge *edges, struct sbt_reader *reader)
 {
     size_t count = 0;

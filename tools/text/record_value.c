@@ -104,7 +104,7 @@ static void put_step(struct value_text *v, const struct sbt_step *step)
         put_leaf(v->t, step);
 }
 
-/* Is this the first step of a member of the whole value? */
+/* Tests whether this is the first step of a member of the whole value. */
 static bool is_member(const struct sbt_step *step)
 {
     return step->depth == 1 && step->kind != SBT_STEP_CLOSE && step->index == SBT_STEP_MEMBER;

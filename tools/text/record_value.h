@@ -18,7 +18,7 @@ void tsm_record_text_bytes(struct tsm_record_text *t, const uint8_t *data, size_
 void tsm_record_text_struct(struct tsm_record_text *t, const struct sbt_record *record,
                             uint32_t index, const struct sbt_field *field);
 
-/* The same, of the whole value's members only those of which `shown` has the bit of their place. */
+/* Writes only those members of the whole value whose bit is set in `shown`. */
 void tsm_record_text_members(struct tsm_record_text *t, const struct sbt_record *record,
                              uint32_t index, const struct sbt_field *field, uint64_t shown);
 

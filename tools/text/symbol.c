@@ -5,10 +5,10 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "tools/text/demangle.h"
 #include "tools/text/mapping_search.h"
 #include "tools/terminal.h"
 
-#include <dlfcn.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
@@ -44,8 +44,6 @@ struct tsm_symbols {
     struct tsm_map by_address; /* the place in `found` */
     struct tsm_symbol *found;
     size_t found_count, found_capacity;
-    char *(*demangle)(const char *name, char *out, size_t *size, int *status);
-    void *cxx;
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -66,11 +64,6 @@ int tsm_symbols_create(struct tsm_symbols **out, struct sbt_reader *reader)
         tsm_symbols_destroy(s);
         return tsm_fail(TSM_E_MEMORY, "out of memory");
     }
-    /* C++'s library is a courtesy, not a dependency: without it names stay mangled */
-    s->cxx = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-    if (s->cxx)
-        s->demangle =
-            (char *(*)(const char *, char *, size_t *, int *))dlsym(s->cxx, "__cxa_demangle");
     *out = s;
     return 0;
 }
@@ -100,14 +93,12 @@ void tsm_symbols_destroy(struct tsm_symbols *s)
         free((char *)s->found[i].function);
     free(s->found);
     tsm_map_finish(&s->by_address);
-    if (s->cxx)
-        dlclose(s->cxx);
     free(s);
 }
 
 /* ---- modules ------------------------------------------------------------------------------- */
 
-/* How far the file's addresses were moved, from the segment that the mapping is of. */
+/* Finds by how much the file's addresses were moved, from the segment that the mapping shows. */
 static bool find_bias(Elf *elf, const struct sbt_mapping *mapping, uint64_t *out)
 {
     size_t count = 0;
@@ -275,13 +266,10 @@ static struct module *find_module(struct tsm_symbols *s, size_t index)
 
 /* ---- addresses ----------------------------------------------------------------------------- */
 
-static char *readable_name(struct tsm_symbols *s, const char *name)
+static char *readable_name(const char *name)
 {
-    int status = 0;
-    char *plain = NULL;
+    char *plain = tsm_demangle(name);
 
-    if (s->demangle && strncmp(name, "_Z", 2) == 0)
-        plain = s->demangle(name, NULL, NULL, &status);
     return plain ? plain : strndup(name, strcspn(name, "@")); /* without a symbol version */
 }
 
@@ -304,7 +292,7 @@ static void resolve(struct tsm_symbols *s, struct tsm_symbol *out, uint64_t addr
     const char *name =
         dwfl_module_addrinfo(m->dwfl_module, inside, &into, &symbol, NULL, NULL, NULL);
     if (name)
-        out->function = readable_name(s, name);
+        out->function = readable_name(name);
     Dwfl_Line *line = dwfl_module_getsrc(m->dwfl_module, inside);
     int number = 0;
     const char *source = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;

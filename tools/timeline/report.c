@@ -186,7 +186,8 @@ static void event_text(char *out, size_t size, const struct tsm_timeline *m,
     }
 }
 
-/* Events that a request's time may have gone into: of its threads, of interrupts, of devices. */
+/* Tests whether a request may have spent time in the event: one of its threads, an interrupt, or a
+ * device. */
 static bool concerns(const struct tsm_request *r, const struct tsm_cpu_event *e)
 {
     if (e->type == GRTRACE_CPU_SWITCH || e->type == GRTRACE_CPU_WAKEUP)

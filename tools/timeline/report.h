@@ -19,7 +19,7 @@ void tsm_timeline_print(const struct tsm_timeline *timeline, const struct tsm_ti
 /* Schema "tsmerge/1". */
 void tsm_timeline_json(const struct tsm_timeline *timeline, const struct tsm_timeline_report *report);
 
-/* For Perfetto: CPUs, rings and threads on one time line. */
+/* Writes CPUs, rings and threads on one time line, for Perfetto. */
 void tsm_timeline_chrome(const struct tsm_timeline *timeline, FILE *out);
 /* A part of that: the program's labels, and its HIP calls. */
 struct tsm_json;

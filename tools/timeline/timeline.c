@@ -36,7 +36,7 @@ static int parse(struct tsm_cpu_events *events, const uint8_t *data, size_t size
     return tsm_ftrace_text(events, data, size);
 }
 
-/* The message that was told last, with the file in front. */
+/* Puts the file in front of the last error message. Returns `error`. */
 static int name_file(int error, const char *path)
 {
     char message[512];

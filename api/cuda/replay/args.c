@@ -9,47 +9,6 @@
 #include "api/cuda/image.h"
 #include "replay/region.h"
 
-const struct sbt_schema *cuda_schema(uint32_t type)
-{
-    const struct tsm_api_description *d = &cuda_description;
-    uint32_t id = SBT_TYPE_CALL(type);
-
-    /* Calls are numbered from 1, without gaps so far. */
-    if (id && id <= d->call_count && d->calls[id - 1].schema->type == type)
-        return d->calls[id - 1].schema;
-    for (size_t i = 0; i < d->call_count; i++)
-        if (d->calls[i].schema->type == type)
-            return d->calls[i].schema;
-    return NULL;
-}
-
-/* ---- objects ------------------------------------------------------------------------------ */
-
-#define ID_END (1ull << 56) /* a higher one would be an object of another type */
-
-static uint64_t object_key(enum cuda_object object, uint64_t id)
-{
-    return (uint64_t)object << 56 | id;
-}
-
-void *cuda_object_find(const struct cuda_replay *replay, enum cuda_object object, uint64_t id)
-{
-    const uint64_t *raw =
-        id < ID_END ? tsm_map_find(&replay->objects, object_key(object, id)) : NULL;
-
-    return raw ? (void *)(uintptr_t)*raw : NULL;
-}
-
-int cuda_object_set(struct cuda_replay *replay, enum cuda_object object, uint64_t id,
-                    const void *raw)
-{
-    if (id >= ID_END)
-        return tsm_fail(TSM_E_FORMAT, "%llx is no number of an object", (unsigned long long)id);
-    return tsm_map_set(&replay->objects, object_key(object, id), (uintptr_t)raw)
-               ? 0
-               : tsm_fail(TSM_E_MEMORY, "no memory for objects");
-}
-
 /* ---- begin and end ------------------------------------------------------------------------ */
 
 void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
@@ -108,8 +67,12 @@ int cuda_args_end(struct cuda_args *args, CUresult result)
 {
     const struct sbt_schema *schema = cuda_schema(args->record->type);
 
-    if (result == CUDA_SUCCESS && !args->error && args->also && schema)
+    cuda_args_sent(args);
+    if (result == CUDA_SUCCESS && !args->error && args->also && schema) {
+        cuda_args_send(args); /* this is the copy that the program made */
         result = copy_also(args, schema);
+        cuda_args_sent(args);
+    }
     if (result != CUDA_SUCCESS && !args->error)
         args->error = cuda_fail(args->driver, schema ? schema->name : "call", result);
     return args->error;
@@ -300,17 +263,6 @@ const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
     if (!(args->record->flags & SBT_RECORD_LATE))
         return cuda_arg_blob(args, slot + 1, size);
     return cuda_arg_late(args, address, size);
-}
-
-/* Returns the program's address if that is memory that the device can read. */
-void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size)
-{
-    const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
-
-    if (!region || !region->is_host ||
-        !tsm_range_holds(region->address, region->size, address, size))
-        return NULL;
-    return (void *)(uintptr_t)(region->actual + (address - region->address));
 }
 
 void *cuda_arg_readback(struct cuda_args *args, size_t size)

@@ -19,6 +19,7 @@ static bool is_async(const struct sbt_record *record)
 
 static int end_copy(struct cuda_args *args, CUresult result, CUstream stream)
 {
+    cuda_args_sent(args);
     if (result == CUDA_SUCCESS && !is_async(args->record))
         result = args->driver->cuStreamSynchronize(stream);
     return cuda_args_end(args, result);
@@ -92,6 +93,26 @@ static CUresult within_program(struct cuda_args *args, void *received, const voi
     return result;
 }
 
+/* Sends a captured copy, whatever its call, to the stream that is captured. */
+static int send_captured(struct cuda_args *args, CUstream stream)
+{
+    const struct sbt_schema *schema = cuda_schema(args->record->type);
+    CUDA_MEMCPY3D copy;
+
+    if (!args->error && (!schema || !cuda_program_read_copy(args->record, schema, &copy)))
+        args->error = tsm_fail(TSM_E_FORMAT, "has no copy");
+    if (args->error)
+        return args->error;
+    if (copy.srcMemoryType == CU_MEMORYTYPE_ARRAY)
+        copy.srcArray = cuda_object_find(args->replay, CUDA_OBJECT_ARRAY, (uintptr_t)copy.srcArray);
+    if (copy.dstMemoryType == CU_MEMORYTYPE_ARRAY)
+        copy.dstArray = cuda_object_find(args->replay, CUDA_OBJECT_ARRAY, (uintptr_t)copy.dstArray);
+    args->error = cuda_program_copy(args->replay, &copy);
+    if (args->error)
+        return args->error;
+    return cuda_args_end(args, args->driver->cuMemcpy3DAsync_v2(&copy, stream));
+}
+
 int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
@@ -100,7 +121,7 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
     cuda_args_begin(&args, replay, record, SLOT_cuMemcpy_payload + 1);
     CUstream stream = cuda_arg_stream(&args);
     if (is_captured(record))
-        return cuda_program_send(&args, stream);
+        return send_captured(&args, stream);
     size_t size = cuda_arg(&args, SLOT_cuMemcpy_ByteCount);
     uint64_t dst = cuda_arg(&args, SLOT_cuMemcpy_dst);
     const void *sent = is_late(&args)
@@ -112,6 +133,7 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
         return args.error;
     CUdeviceptr from = cuda_arg_address(&args, SLOT_cuMemcpy_src);
     CUdeviceptr to = cuda_arg_address(&args, SLOT_cuMemcpy_dst);
+    cuda_args_send(&args);
     if (sent && received) {
         result = within_program(&args, received, sent, size, stream);
     } else if (sent) {
@@ -285,16 +307,20 @@ int replay_cuMemcpy2D_v2(struct cuda_replay *replay, const struct sbt_record *re
     CUDA_MEMCPY2D c = read_copy2d(&args);
     CUstream stream = cuda_arg_stream(&args);
     if (is_captured(record))
-        return cuda_program_send(&args, stream);
+        return send_captured(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, 1};
     CUDA_MEMCPY2D recorded = c;
     struct side src = SIDE_2D(c, src), dst = SIDE_2D(c, dst), was = SIDE_2D(recorded, dst);
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy2D_v2_payload);
     if (args.error)
         return args.error;
+    cuda_args_send(&args);
     CUresult result = args.driver->cuMemcpy2DAsync_v2(&c, stream);
-    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box))
+    cuda_args_sent(&args);
+    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box)) {
+        cuda_args_send(&args); /* this is the copy that the program made */
         result = args.driver->cuMemcpy2DAsync_v2(&c, stream);
+    }
     return end_copy(&args, result, stream);
 }
 
@@ -340,7 +366,7 @@ int replay_cuMemcpy3D_v2(struct cuda_replay *replay, const struct sbt_record *re
     READ_COPY3D(c, &args, SLOT_cuMemcpy3D_v2_pCopy_);
     CUstream stream = cuda_arg_stream(&args);
     if (is_captured(record))
-        return cuda_program_send(&args, stream);
+        return send_captured(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, c.Depth};
     CUDA_MEMCPY3D recorded = c;
     struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
@@ -348,9 +374,13 @@ int replay_cuMemcpy3D_v2(struct cuda_replay *replay, const struct sbt_record *re
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3D_v2_payload);
     if (args.error)
         return args.error;
+    cuda_args_send(&args);
     CUresult result = args.driver->cuMemcpy3DAsync_v2(&c, stream);
-    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box))
+    cuda_args_sent(&args);
+    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box)) {
+        cuda_args_send(&args); /* this is the copy that the program made */
         result = args.driver->cuMemcpy3DAsync_v2(&c, stream);
+    }
     return end_copy(&args, result, stream);
 }
 
@@ -367,7 +397,7 @@ int replay_cuMemcpy3DPeer(struct cuda_replay *replay, const struct sbt_record *r
         cuda_arg_handle(&args, SLOT_cuMemcpy3DPeer_pCopy_dstContext, CUDA_OBJECT_CONTEXT);
     CUstream stream = cuda_arg_stream(&args);
     if (is_captured(record))
-        return cuda_program_send(&args, stream);
+        return send_captured(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, c.Depth};
     CUDA_MEMCPY3D_PEER recorded = c;
     struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
@@ -375,8 +405,12 @@ int replay_cuMemcpy3DPeer(struct cuda_replay *replay, const struct sbt_record *r
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3DPeer_payload);
     if (args.error)
         return args.error;
+    cuda_args_send(&args);
     CUresult result = args.driver->cuMemcpy3DPeerAsync(&c, stream);
-    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box))
+    cuda_args_sent(&args);
+    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box)) {
+        cuda_args_send(&args); /* this is the copy that the program made */
         result = args.driver->cuMemcpy3DPeerAsync(&c, stream);
+    }
     return end_copy(&args, result, stream);
 }

@@ -9,13 +9,17 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
+#include "format/filter.h"
 
-#define PAGE 4096u /* what capture tells changes by */
+#define PAGE      4096u        /* what capture tells changes by */
+#define FOUND_MAX (1ull << 30) /* bytes of a record that are looked at page by page */
 
-/* One HOST_WRITE of a function. */
+/* One HOST_WRITE of a function, or a part of one that says what the function found. */
 struct cuda_function_write {
     uint32_t stream;
     uint64_t position, seq;
+    uint64_t address, size; /* of the part; size 0: all of the record */
 };
 
 static int compare_writes(const void *a, const void *b)
@@ -29,20 +33,91 @@ static int compare_writes(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
+/* Changes that were seen while functions run is the next records': one for each of them, and one
+ * for the program. */
+static int note_seen(struct cuda_functions *f, const struct sbt_record *record,
+                     const struct sbt_schema *schema, bool is_function)
+{
+    const uint64_t address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0);
+    const uint64_t hash = tsm_hash64(record->data, record->data_size) ^ address;
+    const bool is_same = f->seen.seq + 1 == record->seq && f->seen.hash == hash;
+
+    if (!is_function)
+        return is_same && !tsm_map_set(&f->same, record->seq, f->seen.seq_first + 1)
+                   ? tsm_fail(TSM_E_MEMORY, "no memory for what host functions wrote")
+                   : 0;
+    f->seen =
+        (struct cuda_function_seen){is_same ? f->seen.seq_first : record->seq, record->seq, hash};
+    return 0;
+}
+
+static int add_write(struct cuda_functions *f, const struct cuda_function_write *write)
+{
+    struct cuda_function_write *last = f->count ? &f->writes[f->count - 1] : NULL;
+
+    if (last && write->size && last->size && compare_writes(last, write) == 0 &&
+        last->address + last->size == write->address) {
+        last->size += write->size;
+        return 0;
+    }
+    return TSM_ARRAY_PUSH(f->writes, f->count, f->capacity, *write)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for what host functions wrote");
+}
+
+/* Commands of the device wrote what a thread of the program was the first to see. A function that
+ * writes there next may run before that record has its turn: then what it finds is compared. */
+static int note_found(struct cuda_functions *f, const struct sbt_record *record,
+                      const struct sbt_schema *schema, const struct cuda_function_write *by)
+{
+    const uint64_t address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0);
+    const int payload = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    const bool is_devices = !by && record->flags & SBT_RECORD_DEVICE &&
+                            !tsm_map_find(&f->same, record->seq); /* else a function's says so */
+    struct sbt_blob blob;
+    uint64_t end, until;
+    int error = 0;
+
+    if ((!is_devices && !f->found.count) || payload < 0 ||
+        !sbt_record_blob(record, (uint32_t)payload, &blob) || blob.size > FOUND_MAX ||
+        address > UINT64_MAX - FOUND_MAX - PAGE)
+        return 0;
+    end = address + blob.size;
+    for (uint64_t at = address; at < end && !error; at = until) {
+        uint64_t *seq = tsm_map_find(&f->found, at / PAGE);
+
+        until = (at / PAGE + 1) * PAGE;
+        if (is_devices && !tsm_map_set(&f->found, at / PAGE, record->seq + 1))
+            error = tsm_fail(TSM_E_MEMORY, "no memory for what host functions found");
+        if (is_devices || !seq || !*seq)
+            continue;
+        if (by && !(record->flags & SBT_RECORD_DEVICE)) /* else it says itself what it found */
+            error =
+                add_write(f, &(struct cuda_function_write){by->stream, by->position, *seq - 1, at,
+                                                           (until < end ? until : end) - at});
+        *seq = 0;
+    }
+    return error;
+}
+
 int cuda_functions_plan(struct cuda_functions *f, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
     uint64_t stream = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+    int error;
 
-    if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) || stream >= SBT_STREAM_NONE)
+    if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
         return 0;
-    return TSM_ARRAY_PUSH(f->writes, f->count, f->capacity,
-                          (struct cuda_function_write){
-                              (uint32_t)stream,
-                              sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0),
-                              record->seq})
-               ? 0
-               : tsm_fail(TSM_E_MEMORY, "no memory for what host functions wrote");
+    const bool is_function = stream < SBT_STREAM_NONE;
+    const struct cuda_function_write write = {
+        .stream = (uint32_t)stream,
+        .position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0),
+        .seq = record->seq};
+
+    error = note_seen(f, record, schema, is_function);
+    if (!error)
+        error = note_found(f, record, schema, is_function ? &write : NULL);
+    return error || !is_function ? error : add_write(f, &write);
 }
 
 void cuda_functions_prepare(struct cuda_functions *f)
@@ -56,6 +131,8 @@ void cuda_functions_finish(struct cuda_functions *f)
     sbt_cursor_destroy(f->cursor);
     free(f->writes);
     tsm_map_finish(&f->written);
+    tsm_map_finish(&f->same);
+    tsm_map_finish(&f->found);
     pthread_mutex_destroy(&f->lock);
     pthread_mutex_destroy(&f->written_lock);
     memset(f, 0, sizeof(*f));
@@ -78,22 +155,25 @@ struct written {
     struct piece pieces[];
 };
 
-/* The lock is held. */
-static bool is_newer(struct cuda_functions *f, const uint8_t *page, uint64_t seq)
+/* The lock is held. `same`: the first record with the same bytes, + 1; 0: there is no other. */
+static bool is_newer(struct cuda_functions *f, const uint8_t *page, uint64_t seq, uint64_t same)
 {
     bool added;
     uint64_t *last = tsm_map_insert(&f->written, (uintptr_t)page / PAGE + 1, &added);
+    bool is_there;
 
     if (last && *last > seq)
         return false;
+    is_there = last && !added && same && *last >= same - 1 && *last < seq;
     if (last)
         *last = seq;
-    return true;
+    return !is_there;
 }
 
 bool cuda_functions_write(struct cuda_functions *f, uint8_t *to, const uint8_t *bytes,
                           uint64_t size, uint64_t seq)
 {
+    const uint64_t same = tsm_map_get(&f->same, seq, 0);
     bool has_changed = false;
     uint64_t part;
 
@@ -102,7 +182,7 @@ bool cuda_functions_write(struct cuda_functions *f, uint8_t *to, const uint8_t *
         part = PAGE - (uintptr_t)(to + at) % PAGE;
         if (part > size - at)
             part = size - at;
-        if (!is_newer(f, to + at, seq))
+        if (!is_newer(f, to + at, seq, same))
             continue;
         has_changed |= memcmp(to + at, bytes + at, part) != 0;
         memcpy(to + at, bytes + at, part);
@@ -139,7 +219,7 @@ static size_t find_writes(const struct cuda_functions *f, uint32_t stream, uint6
                           size_t *count)
 {
     size_t at;
-    const struct cuda_function_write sought = {stream, position, 0};
+    const struct cuda_function_write sought = {.stream = stream, .position = position};
 
     TSM_BISECT(at, f->count, compare_writes(&f->writes[at], &sought) >= 0);
     for (*count = 0; at + *count < f->count; ++*count)
@@ -168,21 +248,33 @@ static int read_record(struct cuda_replay *replay, uint64_t seq, const struct sb
     return 0;
 }
 
-static int read_piece(struct cuda_replay *replay, uint64_t seq, struct piece *out)
+/* A part of a record begins at its page, perhaps before the record does. */
+static int read_piece(struct cuda_replay *replay, const struct cuda_function_write *write,
+                      struct piece *out)
 {
     const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_HOST_WRITE);
     const struct sbt_record *record;
+    uint64_t address, from, end;
     struct sbt_blob blob;
-    int error = read_record(replay, seq, &record, &blob);
+    int error = read_record(replay, write->seq, &record, &blob);
 
     if (error)
         return error;
-    out->size = blob.size;
-    out->seq = seq;
-    out->is_devices = (record->flags & SBT_RECORD_DEVICE) != 0;
-    out->to = cuda_program_host(replay, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0),
-                                blob.size); /* NULL: released meanwhile */
-    error = sbt_reader_blob(replay->reader, &blob, 0, out->bytes, blob.size);
+    address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0);
+    from = address;
+    end = address + blob.size;
+    if (write->size) {
+        from = write->address > from ? write->address : from;
+        end = write->address + write->size < end ? write->address + write->size : end;
+        end = end > from ? end : from;
+    }
+    out->size = end - from;
+    out->seq = write->seq;
+    out->is_devices =
+        record->flags & SBT_RECORD_DEVICE && sbt_filter_in_range(&replay->options->filter, record);
+    out->to = cuda_program_host(replay, from, out->size); /* NULL: released meanwhile */
+    if (out->size)
+        error = sbt_reader_blob(replay->reader, &blob, from - address, out->bytes, out->size);
     return error < 0 ? error : 0;
 }
 
@@ -197,7 +289,9 @@ static int read_pieces(struct cuda_replay *replay, struct cuda_stream_state *str
 
     for (size_t i = 0; i < count && !error; i++) {
         error = read_record(replay, writes[i].seq, &record, &blob);
-        size += error ? 0 : blob.size;
+        size += error                                          ? 0
+                : writes[i].size && writes[i].size < blob.size ? writes[i].size
+                                                               : blob.size;
     }
     if (error)
         return error;
@@ -211,7 +305,7 @@ static int read_pieces(struct cuda_replay *replay, struct cuda_stream_state *str
     for (size_t i = 0; i < count && !error; i++) {
         struct piece *piece = &(*out)->pieces[i];
         piece->bytes = bytes;
-        error = read_piece(replay, writes[i].seq, piece);
+        error = read_piece(replay, &writes[i], piece);
         bytes += piece->size;
     }
     return error;

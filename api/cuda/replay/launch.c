@@ -93,6 +93,7 @@ int replay_cuLaunchKernel(struct cuda_replay *replay, const struct sbt_record *r
     if (args.error)
         return args.error;
     void **passed = block.size ? extra : NULL;
+    cuda_args_send(&args);
     if (is_cooperative(record))
         result = launch_cooperative(args.driver, &c, function, passed);
     else
@@ -151,6 +152,7 @@ int replay_cuLaunchKernelEx(struct cuda_replay *replay, const struct sbt_record 
     cuda_read_block(&args, AT(arguments), function, &block);
     if (args.error)
         return args.error;
+    cuda_args_send(&args);
     return cuda_args_end(
         &args, args.driver->cuLaunchKernelEx(&config, function, NULL, block.size ? extra : NULL));
 }

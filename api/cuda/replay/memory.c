@@ -516,3 +516,13 @@ void cuda_memory_finish(struct cuda_replay *replay)
     free(m->moved);
     memset(m, 0, sizeof(*m));
 }
+
+void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size)
+{
+    const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
+
+    if (!region || !region->is_host ||
+        !tsm_range_holds(region->address, region->size, address, size))
+        return NULL;
+    return (void *)(uintptr_t)(region->actual + (address - region->address));
+}

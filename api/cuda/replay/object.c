@@ -71,6 +71,27 @@ static bool is_active(const struct cuda_real *driver, CUdevice device)
     return driver->cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active;
 }
 
+/* Reads times before their events go with the context. What waits for the program has none. */
+static void leave_times(struct cuda_replay *replay, CUcontext context)
+{
+    if (!replay->timing.is_on || replay->library.calls.cuCtxSetCurrent(context) != CUDA_SUCCESS)
+        return;
+    for (size_t i = 0; i < replay->stream_capacity; i++) {
+        const struct cuda_stream_state *stream = replay->streams[i];
+
+        if (stream && stream->is_made && stream->context == context &&
+            !cuda_awaited_on(replay, stream->raw))
+            cuda_timing_await(replay, stream);
+    }
+    cuda_timing_leave(replay, context);
+}
+
+static void leave_context(struct cuda_replay *replay, CUcontext context)
+{
+    leave_times(replay, context);
+    cuda_context_destroyed(replay, context);
+}
+
 int replay_cuDevicePrimaryCtxRelease_v2(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
@@ -81,9 +102,11 @@ int replay_cuDevicePrimaryCtxRelease_v2(struct cuda_replay *replay, const struct
     if (args.error)
         return args.error;
     context = primary_context(args.driver, device);
+    if (context)
+        leave_times(replay, context);
     cuda_args_end(&args, args.driver->cuDevicePrimaryCtxRelease_v2(device));
     if (context && !args.error && !is_active(args.driver, device))
-        cuda_context_destroyed(replay, context);
+        leave_context(replay, context);
     return args.error;
 }
 
@@ -98,7 +121,7 @@ int replay_cuDevicePrimaryCtxReset_v2(struct cuda_replay *replay, const struct s
         return args.error;
     context = primary_context(args.driver, device);
     if (context)
-        cuda_context_destroyed(replay, context);
+        leave_context(replay, context);
     return cuda_args_end(&args, args.driver->cuDevicePrimaryCtxReset_v2(device));
 }
 
@@ -130,7 +153,7 @@ static int create_context(struct cuda_args *args, uint32_t slot, uint32_t thread
         args->error = cuda_context_push(args->replay, thread, context);
     error = context_made(args, slot, result, context);
     if (error && context) {
-        cuda_context_destroyed(args->replay, context);
+        leave_context(args->replay, context);
         args->driver->cuCtxDestroy_v2(context);
     }
     return error;
@@ -177,7 +200,7 @@ int replay_cuCtxDestroy_v2(struct cuda_replay *replay, const struct sbt_record *
         return args.error;
     if (cuda_context_of(replay, record->thread) == context)
         cuda_context_pop(replay, record->thread);
-    cuda_context_destroyed(replay, context);
+    leave_context(replay, context);
     cuda_arg_destroyed(&args, SLOT_cuCtxDestroy_v2_ctx, CUDA_OBJECT_CONTEXT);
     return cuda_args_end(&args, args.driver->cuCtxDestroy_v2(context));
 }

@@ -10,6 +10,7 @@
 
 #include "api/cuda/array_bytes.h"
 #include "base/text.h"
+#include "format/filter.h"
 
 struct tsm_backend_state {
     struct cuda_replay replay;
@@ -28,6 +29,7 @@ static void backend_close(struct tsm_backend_state *state)
         tsm_address_space_finish(&replay->memory.host);
     }
     cuda_contexts_finish(replay);
+    cuda_timing_finish(replay);
     cuda_graphs_finish(replay);
     cuda_program_finish(replay);
     cuda_streams_finish(replay);
@@ -56,6 +58,7 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
     pthread_mutex_init(&state->replay.memory.lock, NULL);
     pthread_mutex_init(&state->replay.functions.lock, NULL);
     pthread_mutex_init(&state->replay.functions.written_lock, NULL);
+    tsm_time_list_init(&state->replay.timing.done);
     *out = state;
     return 0;
 }
@@ -172,8 +175,10 @@ static int write_host(struct cuda_replay *replay, const struct sbt_record *recor
         return tsm_fail(TSM_E_MEMORY, "no memory for host memory");
     int error = sbt_reader_blob(replay->reader, &blob, 0, bytes, blob.size);
     if (bytes != at) {
-        if (error >= 0)
-            replay->taken_count += put_bytes(replay, record, at, bytes, blob.size) && is_shared;
+        if (error >= 0 && put_bytes(replay, record, at, bytes, blob.size) && is_shared) {
+            replay->taken_count += sbt_filter_in_range(&replay->options->filter, record);
+            replay->mixed_count += (record->flags & SBT_RECORD_LATE) != 0;
+        }
         free(bytes);
     }
     return error < 0 ? error : 0;
@@ -216,13 +221,31 @@ static int receive_written(struct cuda_replay *replay, const struct sbt_record *
     return cuda_stream_take(replay, record, stream->raw, dst, &box);
 }
 
+/* NULL: it is not timed. */
+static struct cuda_timed *begin_timed(struct cuda_replay *replay, const struct sbt_record *record,
+                                      const struct sbt_schema *schema)
+{
+    struct cuda_args args;
+    CUstream raw;
+
+    if (!cuda_timing_wants(replay, record, schema))
+        return NULL;
+    cuda_args_begin(&args, replay, record, 0);
+    raw = cuda_arg_stream(&args); /* makes a thread's own */
+    return args.error ? NULL : cuda_timing_begin(replay, record, schema, raw);
+}
+
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
+    struct cuda_timed *timed;
     int error;
 
     cuda_value_before_submit(&state->replay, record);
+    timed = begin_timed(&state->replay, record, schema);
     error = carry_out(&state->replay, record);
+    if (timed)
+        cuda_timing_end(&state->replay, timed, !error);
     if (!error)
         error = receive_written(&state->replay, record, schema);
     return error ? error : cuda_completed_mark(&state->replay, record);
@@ -314,26 +337,6 @@ static int backend_regions(struct tsm_backend_state *state, const struct tsm_reg
     return cuda_arrays_regions(&state->replay, regions, count);
 }
 
-int cuda_read(struct cuda_replay *replay, uint64_t address, void *out, uint64_t size)
-{
-    const struct cuda_real *driver = &replay->library.calls;
-    const struct cuda_memory *memory = &replay->memory;
-    const struct tsm_region *region = cuda_memory_find(memory, address);
-    CUcontext context =
-        region ? memory->contexts[region - memory->regions] : cuda_context_any(replay);
-
-    if (address & CUDA_ARRAY_PLACES)
-        return cuda_array_read(replay, address, out, size);
-    if (region && region->is_host) {
-        memcpy(out, (const void *)(uintptr_t)(region->actual + (address - region->address)), size);
-        return 0;
-    }
-    CUresult result = driver->cuCtxSetCurrent(context);
-    if (result == CUDA_SUCCESS)
-        result = driver->cuMemcpyDtoH_v2(out, cuda_memory_translate(memory, address), size);
-    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "reading device memory", result);
-}
-
 static bool backend_shared(struct tsm_backend_state *state, uint64_t address, uint64_t size,
                            uint64_t *actual)
 {
@@ -405,8 +408,35 @@ static const struct tsm_backend_checkpoint checkpoint_table = {
     .save = backend_save,
 };
 
+static uint64_t backend_mixed(struct tsm_backend_state *state)
+{
+    return state->replay.mixed_count;
+}
+
+static int backend_timing_start(struct tsm_backend_state *state, uint64_t seq_first)
+{
+    return cuda_timing_start(&state->replay, seq_first);
+}
+
+static int backend_timing_report(struct tsm_backend_state *state, tsm_time_user report, void *user)
+{
+    return cuda_timing_report(&state->replay, report, user);
+}
+
+static void backend_clocks(struct tsm_backend_state *state, char *out, size_t size)
+{
+    cuda_clocks_describe(&state->replay, out, size);
+}
+
+static const struct tsm_backend_timing timing_table = {
+    .start = backend_timing_start,
+    .report = backend_timing_report,
+    .clocks = backend_clocks,
+};
+
 static const struct tsm_backend_compare compare_table = {
     .uncompared = backend_uncompared,
+    .mixed = backend_mixed,
 };
 
 static const struct tsm_backend_report report_table = {
@@ -431,6 +461,7 @@ const struct tsm_backend cuda_backend = {
     .sync = &sync_table,
     .waits = &waits_table,
     .checkpoint = &checkpoint_table,
+    .timing = &timing_table,
     .compare = &compare_table,
     .report = &report_table,
 };

@@ -10,6 +10,26 @@
 #include "api/cuda/array_bytes.h"
 #include "api/cuda/image.h"
 
+int cuda_read(struct cuda_replay *replay, uint64_t address, void *out, uint64_t size)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    const struct cuda_memory *memory = &replay->memory;
+    const struct tsm_region *region = cuda_memory_find(memory, address);
+    CUcontext context =
+        region ? memory->contexts[region - memory->regions] : cuda_context_any(replay);
+
+    if (address & CUDA_ARRAY_PLACES)
+        return cuda_array_read(replay, address, out, size);
+    if (region && region->is_host) {
+        memcpy(out, (const void *)(uintptr_t)(region->actual + (address - region->address)), size);
+        return 0;
+    }
+    CUresult result = driver->cuCtxSetCurrent(context);
+    if (result == CUDA_SUCCESS)
+        result = driver->cuMemcpyDtoH_v2(out, cuda_memory_translate(memory, address), size);
+    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "reading device memory", result);
+}
+
 struct save {
     struct cuda_replay *replay;
     const struct tsm_saver *saver;

@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "replay/address_space.h"
 #include "replay/backend.h"
+#include "replay/time_list.h"
 
 #define CUDA_PAGE (2ull << 20) /* granularity of device memory that can be placed */
 
@@ -91,6 +92,8 @@ bool cuda_memory_shared(struct cuda_memory *memory, uint64_t address, uint64_t s
 int cuda_memory_moved(struct cuda_memory *memory, uint64_t recorded, uint64_t size,
                       uint64_t actual);
 uint64_t cuda_memory_translate(const struct cuda_memory *memory, uint64_t address);
+/* Returns registered host memory at a recorded address; NULL when there is none. */
+void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* Drop all regions of a destroyed context. */
 void cuda_memory_forget(struct cuda_replay *replay, CUcontext context);
 
@@ -111,6 +114,9 @@ struct cuda_stream_state {
     struct cuda_bytes *received;   /* readbacks, oldest first */
     struct cuda_bytes *received_last;
     uint64_t received_size;
+    /* Used by its thread: commands that are timed, oldest first; events for others (timing.c). */
+    struct cuda_timed *timed, *timed_last, *timed_free;
+    size_t timed_count;
 };
 
 /* Made at first use. NULL: no memory. */
@@ -136,8 +142,6 @@ int cuda_stream_take(struct cuda_replay *replay, const struct sbt_record *record
                      uint64_t address, const struct cuda_host_box *box);
 /* Tests whether the command at `position`, which was sent last, has received. */
 bool cuda_stream_has_received(struct cuda_stream_state *stream, uint64_t position);
-/* Registered host memory at a recorded address; NULL when there is none. */
-void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* TSM_E_NOT_FOUND when that command gave none. They live until the next question. */
 int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                          const uint8_t **data, uint64_t *size);
@@ -248,15 +252,24 @@ struct cuda_functions {
     pthread_mutex_t written_lock; /* of the map */
     uint64_t taken_count;   /* of bytes that others than the functions wrote: as in cuda_replay */
     struct tsm_map written; /* page of host memory -> the record that it is from */
+    /* Bytes that a function was seen to write beside the program is in the trace twice. */
+    struct cuda_function_seen {
+        uint64_t seq_first, seq; /* of the records of functions that have the same bytes */
+        uint64_t hash;           /* of those */
+    } seen;                      /* the last one of the plan */
+    struct tsm_map same;         /* record of the program -> the first one with its bytes, + 1 */
+    struct tsm_map found;        /* page -> the last record of it, + 1, if that is of the device */
 };
 
-/* Remember a record that such a function wrote. */
+/* Remember a record that such a function wrote, or the program beside it. */
 int cuda_functions_plan(struct cuda_functions *functions, const struct sbt_record *record,
                         const struct sbt_schema *schema);
 void cuda_functions_prepare(struct cuda_functions *functions);
 /* Bytes of record `seq`. Functions that ran at once, or beside a thread of the program, are all
  * said to have written what any of them did: in whatever order they run now, what was recorded last
- * stays, page by page. Returns whether other bytes were there. Any thread. */
+ * stays, page by page. What the program is said to have written, with the same bytes as a function
+ * that has run, is there already, and the device may have changed it since. Returns whether other
+ * bytes were there. Any thread. */
 bool cuda_functions_write(struct cuda_functions *functions, uint8_t *to, const uint8_t *bytes,
                           uint64_t size, uint64_t seq);
 void cuda_functions_finish(struct cuda_functions *functions);
@@ -292,8 +305,10 @@ void cuda_program_finish(struct cuda_replay *replay);
 /* A copy between sides of which the program's are its own memory, not bytes in the record:
  * addresses become those of the replay. Array handles are the replay's already. */
 int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
-/* A captured copy, whatever its call, sent to the stream that is captured. */
-int cuda_program_send(struct cuda_args *args, CUstream stream);
+/* Reads the copy that a record of any copying call describes: addresses and array ids as recorded.
+ * Returns false if it describes none. */
+bool cuda_program_read_copy(const struct sbt_record *record, const struct sbt_schema *schema,
+                            CUDA_MEMCPY3D *out);
 
 /* ---- graphs (api/cuda/replay/graph/graph.c, api/cuda/replay/graph/node.c,
  * api/cuda/replay/graph/exec.c) ---- */
@@ -386,6 +401,39 @@ bool cuda_attribute_is_plain(CUlaunchAttributeID id);
 void cuda_read_block(struct cuda_args *args, uint32_t slot, CUfunction function,
                      struct cuda_node_block *out);
 
+/* ---- times of commands on the device (timing.c) ---- */
+
+struct cuda_timed; /* a command between two events of ours */
+
+struct cuda_timing {
+    bool is_on;
+    uint64_t seq_first;
+    uint64_t start_ns;                /* of the run, on the host's clock */
+    struct cuda_time_origin *origins; /* one for each context */
+    struct tsm_time_list done;
+};
+
+/* Tests whether a command is to be timed: not where it was not asked for, nor while a stream is
+ * being captured. */
+bool cuda_timing_wants(const struct cuda_replay *replay, const struct sbt_record *record,
+                       const struct sbt_schema *schema);
+/* This thread is about to submit the command to the stream `raw`: cuda_args_send() and _sent() mark
+ * its time. Returns NULL where it cannot be timed. */
+struct cuda_timed *cuda_timing_begin(struct cuda_replay *replay, const struct sbt_record *record,
+                                     const struct sbt_schema *schema, CUstream raw);
+/* It has, or has not: `is_sent`. */
+void cuda_timing_end(struct cuda_replay *replay, struct cuda_timed *timed, bool is_sent);
+/* Waits for the last command of the stream that is timed. Its context is current. */
+void cuda_timing_await(struct cuda_replay *replay, const struct cuda_stream_state *stream);
+/* Reads the times of what is complete in a context, before it goes. Nothing else runs. */
+void cuda_timing_leave(struct cuda_replay *replay, CUcontext context);
+/* Implement tsm_backend_timing. */
+int cuda_timing_start(struct cuda_replay *replay, uint64_t seq_first);
+int cuda_timing_report(struct cuda_replay *replay, tsm_time_user report, void *user);
+void cuda_timing_finish(struct cuda_replay *replay);
+/* ... clocks and power (clocks.c). */
+void cuda_clocks_describe(const struct cuda_replay *replay, char *out, size_t size);
+
 /* ---- all of it ---- */
 
 /* A value that a stream waits for. */
@@ -420,6 +468,7 @@ struct cuda_replay {
     struct tsm_map
         reached;          /* commands that COMPLETE records name -> event after them, 0: none yet */
     uint64_t taken_count; /* implements tsm_backend.uncompared */
+    uint64_t mixed_count; /* ... those that commands may have used before: tsm_backend.mixed */
     unsigned capture_count; /* streams that a record began to capture, and none ended */
 
     pthread_mutex_t streams_lock;
@@ -429,9 +478,12 @@ struct cuda_replay {
     struct cuda_thread *threads; /* recorded threads */
     struct cuda_own_stream *own_streams;
     struct cuda_code *codes;
+    struct cuda_timing timing;
 };
 
-/* The object behind a recorded id, NULL when there is none. */
+/* ---- what records name (lookup.c) ---- */
+
+/* Returns the object behind a recorded id, NULL when there is none. */
 void *cuda_object_find(const struct cuda_replay *replay, enum cuda_object object, uint64_t id);
 int cuda_object_set(struct cuda_replay *replay, enum cuda_object object, uint64_t id,
                     const void *raw);

@@ -190,27 +190,41 @@ static void drop_told(struct cuda_stream_state *stream, uint64_t position)
     }
 }
 
+/* NULL: the command has none. A graph may copy twice to one place: those count that were recorded
+ * there, not those that the program never saw. */
+static struct cuda_bytes *find_received(struct cuda_stream_state *stream, uint64_t position,
+                                        uint64_t address, uint64_t size)
+{
+    struct cuda_bytes *first = NULL;
+
+    for (struct cuda_bytes *b = stream->received; b && b->position <= position; b = b->next) {
+        if (b->position != position || (b->address && address - b->address >= b->size) ||
+            (b->is_told && size >= b->size))
+            continue;
+        if (b->address == address && b->size == size)
+            return b;
+        first = first ? first : b;
+    }
+    return first;
+}
+
 /* Not always in the order of the commands: one that the program was given at once is told before
  * those that it still had to wait for. */
 int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                          const uint8_t **data, uint64_t *size)
 {
-    int error = TSM_E_NOT_FOUND;
+    struct cuda_bytes *found;
 
     pthread_mutex_lock(&stream->received_lock);
     drop_told(stream, position);
-    for (struct cuda_bytes *b = stream->received; b && error && b->position <= position;
-         b = b->next) {
-        if (b->position != position || (b->address && address - b->address >= b->size) ||
-            (b->is_told && *size >= b->size))
-            continue;
-        b->is_told = true;
-        *data = b->own;
-        *size = b->size;
-        error = 0;
+    found = find_received(stream, position, address, *size);
+    if (found) {
+        found->is_told = true;
+        *data = found->own;
+        *size = found->size;
     }
     pthread_mutex_unlock(&stream->received_lock);
-    return error;
+    return found ? 0 : TSM_E_NOT_FOUND;
 }
 
 /* ---- captured ones ------------------------------------------------------------------------ */

@@ -13,12 +13,11 @@
 #include "api/cuda/cuda_wrappers.h"
 #include "api/cuda/image.h"
 #include "api/cuda/source/encode.h"
-#include "base/clock.h"
+#include "base/thread.h"
 #include "capture/lock.h"
 
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- images: what variables there are ----------------------------------------------------------
  */
@@ -91,13 +90,6 @@ void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint
 /* ---- idle? -------------------------------------------------------------------------------------
  */
 
-static void nap(void)
-{
-    struct timespec t = {0, 50000};
-
-    nanosleep(&t, NULL);
-}
-
 static bool is_not_captured(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -118,12 +110,9 @@ static bool stream_idle(void *user, const struct tsm_handle *handle)
     const uint64_t *until_ns = user;
     CUresult result;
 
-    while ((result = real.cuStreamQuery((CUstream)(uintptr_t)handle->raw)) ==
-           CUDA_ERROR_NOT_READY) {
-        if (tsm_monotonic_ns() >= *until_ns)
+    while ((result = real.cuStreamQuery((CUstream)(uintptr_t)handle->raw)) == CUDA_ERROR_NOT_READY)
+        if (!tsm_nap_until(*until_ns))
             return false;
-        nap();
-    }
     return result == CUDA_SUCCESS;
 }
 
@@ -199,11 +188,9 @@ static bool is_nothing_left(void)
  */
 static bool left_behind_is_over(uint64_t until_ns)
 {
-    while (!is_nothing_left()) {
-        if (tsm_monotonic_ns() >= until_ns)
+    while (!is_nothing_left())
+        if (!tsm_nap_until(until_ns))
             return false;
-        nap();
-    }
     return true;
 }
 
@@ -218,10 +205,8 @@ static bool default_idle(uint64_t until_ns)
         return result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT;
     result = real.cuEventRecord(event, NULL);
     while (result == CUDA_SUCCESS && (result = real.cuEventQuery(event)) == CUDA_ERROR_NOT_READY &&
-           tsm_monotonic_ns() < until_ns) {
-        nap();
+           tsm_nap_until(until_ns))
         result = CUDA_SUCCESS;
-    }
     real.cuEventDestroy_v2(event);
     /* The rest are streams that were destroyed with work in them. */
     return result == CUDA_SUCCESS && left_behind_is_over(until_ns) &&

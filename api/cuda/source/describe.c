@@ -6,6 +6,7 @@
 #include "api/cuda/source/source.h"
 
 #include "base/text.h"
+#include "api/cuda/source/emu_times.h"
 #include "api/cuda/source/encode.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
@@ -80,6 +81,7 @@ void cuda_describe(void)
     if (atomic_exchange(&described, true))
         return;
     cuda_gpu_time_wanted = tsm_session_settings()->gpu_time;
+    cuda_emu_times_bind();
     tsm_inside_enter();
     if (real.cuDriverGetVersion(&version) == CUDA_SUCCESS) {
         tsm_format(text, sizeof(text), "%d", version);
@@ -101,6 +103,8 @@ void cuda_describe_again(void)
 
 void cuda_after_init(struct tsm_call *call, bool ok, unsigned int flags)
 {
-    if (ok)
-        cuda_describe();
+    if (!ok)
+        return;
+    cuda_emu_times_bind();
+    cuda_describe();
 }

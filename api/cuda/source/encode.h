@@ -48,16 +48,22 @@ static inline uint64_t cuda_id_new(enum cuda_object object, uint64_t raw, const 
     return handle->id;
 }
 
-/* The same where each call may give the same object again. The driver reuses values, so that an
- * object of another name is another object. */
-static inline uint64_t cuda_id_shared(enum cuda_object object, uint64_t raw, const char *name)
+/* The same where each call may give the same object again. The driver reuses values: an object of
+ * another name or owner is another object. `owner`: the id of what it belongs to (a function's
+ * module), which may be gone without a call that names the object; 0: unknown. */
+static inline uint64_t cuda_id_shared(enum cuda_object object, uint64_t raw, uint64_t owner,
+                                      const char *name)
 {
-    const struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, object, raw);
+    struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, object, raw);
 
     if (handle && !tsm_handle_is_leaving(handle) &&
+        (!owner || !handle->owner || handle->owner == owner) &&
         (!name || handle->name == tsm_intern(name, strlen(name))))
         return handle->id;
-    return cuda_id_new(object, raw, name);
+    handle = tsm_handle_add(SBT_API_CUDA, object, raw);
+    handle->owner = (uint32_t)owner;
+    handle->name = name ? tsm_intern(name, strlen(name)) : 0;
+    return handle->id;
 }
 
 /* Id of an object that a call is about to destroy. It is forgotten when the call has succeeded. */

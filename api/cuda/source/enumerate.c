@@ -35,12 +35,14 @@ static void record_kernel(CUlibrary library, CUkernel kernel)
 {
     const char *name = name_of_kernel(kernel);
     struct tsm_call call;
+    uint64_t owner;
 
     if (!name || !tsm_call_begin(&call, TYPE_cuLibraryGetKernel))
         return;
     tsm_call_returned(&call, CUDA_SUCCESS, false);
-    tsm_call_slot(&call, cuda_id_shared(CUDA_OBJECT_FUNCTION, CUDA_SLOT(kernel), name));
-    tsm_call_slot(&call, cuda_id(CUDA_OBJECT_LIBRARY, CUDA_SLOT(library)));
+    owner = cuda_id(CUDA_OBJECT_LIBRARY, CUDA_SLOT(library));
+    tsm_call_slot(&call, cuda_id_shared(CUDA_OBJECT_FUNCTION, CUDA_SLOT(kernel), owner, name));
+    tsm_call_slot(&call, owner);
     tsm_call_string(&call, name);
     cuda_after_kernel(&call, true, &kernel, library, name);
     tsm_call_commit(&call);
@@ -50,12 +52,14 @@ static void record_function(CUmodule module, CUfunction function)
 {
     const char *name = name_of_function(function);
     struct tsm_call call;
+    uint64_t owner;
 
     if (!name || !tsm_call_begin(&call, TYPE_cuModuleGetFunction))
         return;
     tsm_call_returned(&call, CUDA_SUCCESS, false);
-    tsm_call_slot(&call, cuda_id_shared(CUDA_OBJECT_FUNCTION, CUDA_SLOT(function), name));
-    tsm_call_slot(&call, cuda_id(CUDA_OBJECT_MODULE, CUDA_SLOT(module)));
+    owner = cuda_id(CUDA_OBJECT_MODULE, CUDA_SLOT(module));
+    tsm_call_slot(&call, cuda_id_shared(CUDA_OBJECT_FUNCTION, CUDA_SLOT(function), owner, name));
+    tsm_call_slot(&call, owner);
     tsm_call_string(&call, name);
     cuda_after_function(&call, true, &function, module, name);
     tsm_call_commit(&call);

@@ -10,8 +10,6 @@
 #include "api/cuda/source/encode.h"
 #include "capture/lock.h"
 
-#include <stdatomic.h>
-
 /* One function that was sent. The memory is used again, never freed. */
 struct sent {
     struct sent *next; /* when it is free */
@@ -26,23 +24,6 @@ static struct {
     struct tsm_lock lock;
     struct sent *free;
 } pool;
-
-static atomic_uint unfinished;
-
-unsigned cuda_functions_unfinished(void)
-{
-    return atomic_load(&unfinished);
-}
-
-void cuda_function_expected(void)
-{
-    atomic_fetch_add(&unfinished, 1);
-}
-
-void cuda_function_over(void)
-{
-    atomic_fetch_sub(&unfinished, 1);
-}
 
 static struct sent *take(struct sent what)
 {
@@ -71,7 +52,7 @@ static void give(struct sent *sent)
 void cuda_functions_forked(void)
 {
     pool.lock = (struct tsm_lock){0}; /* another thread of the parent may have held it */
-    atomic_store(&unfinished, 0);
+    cuda_function_count_forked();
 }
 
 static void run_function(void *user)

@@ -4,11 +4,15 @@
  * gives one: the host notes the time before it records the anchor and after it has found it
  * complete, and the device's time of the anchor lies between. Starts are distances from the anchor.
  * The driver gives these as a float of milliseconds, so that anchors are renewed.
+ *
+ * The software GPU says by a private interface when it ran what a call sent (api/cuda/abi_times.h):
+ * exactly, and without events. Its commands are kept in a pool of no context.
  */
 #include "api/cuda/source/gpu_time.h"
 
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "api/cuda/source/emu_times.h"
 #include "api/cuda/source/encode.h"
 #include "api/cuda/source/source.h"
 #include "base/arena.h"
@@ -32,6 +36,7 @@
 struct cuda_timed {
     struct pool *pool;
     struct cuda_timed *next; /* in flight: the next younger one; free: any */
+    struct tsm_emu_ticket *ticket; /* of the software GPU, in place of what follows */
     CUevent first, last;
     CUstream raw;
     uint64_t position;
@@ -92,9 +97,9 @@ static struct pool *find_pool(const struct cuda_context *context)
 /* Two threads may create one at once; both are used. */
 static struct pool *pool_of(const struct cuda_context *context)
 {
-    struct pool *pool = context ? find_pool(context) : NULL;
+    struct pool *pool = context || cuda_emu_times ? find_pool(context) : NULL;
 
-    if (pool || !context)
+    if (pool || (!context && !cuda_emu_times))
         return pool;
     pool = tsm_session_keep(&arena, sizeof(*pool));
     if (!pool)
@@ -113,6 +118,18 @@ static void give(struct cuda_timed *timed)
 {
     timed->next = timed->pool->free;
     timed->pool->free = timed;
+}
+
+/* The lock is held. */
+static void add_tickets(struct pool *pool)
+{
+    struct cuda_timed *list = tsm_session_keep(&arena, PAIRS_AT_ONCE * sizeof(*list));
+
+    for (uint32_t i = 0; list && i < PAIRS_AT_ONCE; i++) {
+        list[i].pool = pool;
+        give(&list[i]);
+        pool->count++;
+    }
 }
 
 /* The lock is held, the context is current. */
@@ -138,7 +155,9 @@ static struct cuda_timed *take(struct pool *pool)
     struct cuda_timed *timed;
 
     tsm_lock_take(&pool->lock);
-    if (!pool->free && pool->count < TIMED_MAX && cuda_context_enter(pool->context)) {
+    if (!pool->free && pool->count < TIMED_MAX && cuda_emu_times) {
+        add_tickets(pool);
+    } else if (!pool->free && pool->count < TIMED_MAX && cuda_context_enter(pool->context)) {
         add_pairs(pool);
         cuda_context_leave();
     }
@@ -151,6 +170,29 @@ static struct cuda_timed *take(struct pool *pool)
 
 /* ---- commands ------------------------------------------------------------------------------ */
 
+/* Marks where the command begins. */
+static bool begin(struct cuda_timed *timed)
+{
+    if (!cuda_emu_times)
+        return real.cuEventRecord(timed->first, timed->raw) == CUDA_SUCCESS;
+    timed->ticket = cuda_emu_times->begin();
+    return timed->ticket != NULL;
+}
+
+/* Marks where it ends, if there is anything to mark. */
+static bool end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wait)
+{
+    if (!cuda_emu_times)
+        return ok && (wait == CUDA_HOST_WAITS ||
+                      real.cuEventRecord(timed->last, timed->raw) == CUDA_SUCCESS);
+    if (!timed->ticket)
+        return false;
+    cuda_emu_times->end(timed->ticket);
+    if (!ok)
+        cuda_emu_times->drop(timed->ticket);
+    return ok;
+}
+
 struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream stream,
                                        bool per_thread)
 {
@@ -158,9 +200,9 @@ struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream str
     struct cuda_timed *timed;
     struct pool *pool;
 
-    if (!call->stream || cuda_is_captured(call) || cuda_capture_runs())
+    if (!call->stream || cuda_is_captured(call) || (!cuda_emu_times && cuda_capture_runs()))
         return NULL;
-    pool = pool_of(cuda_stream_context(stream));
+    pool = pool_of(cuda_emu_times ? NULL : cuda_stream_context(stream));
     timed = pool ? take(pool) : NULL;
     if (!timed) {
         tsm_session_unmodelled("TS_GPU_TIME: too many commands under way, some are not timed",
@@ -170,7 +212,7 @@ struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream str
     timed->raw = raw;
     timed->stream = tsm_stream_number(call->stream);
     timed->position = call->position;
-    if (real.cuEventRecord(timed->first, raw) == CUDA_SUCCESS)
+    if (begin(timed))
         return timed;
     cuda_gpu_time_end(timed, false, CUDA_HOST_GOES_ON);
     return NULL;
@@ -180,8 +222,7 @@ void cuda_gpu_time_end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wa
 {
     struct pool *pool = timed->pool;
     const uint64_t returned_ns = wait == CUDA_HOST_WAITS ? tsm_monotonic_ns() : 0;
-    const bool is_sent = ok && (wait == CUDA_HOST_WAITS ||
-                                real.cuEventRecord(timed->last, timed->raw) == CUDA_SUCCESS);
+    const bool is_sent = end(timed, ok, wait);
 
     tsm_lock_take(&pool->lock);
     timed->next = NULL;
@@ -282,6 +323,27 @@ static CUresult read_length(const struct cuda_timed *timed, uint64_t from_ns, ui
     return result;
 }
 
+static CUresult read_exact(const struct cuda_timed *timed, struct tsm_gpu_time *out)
+{
+    uint64_t start_ns = 0, end_ns = 0;
+
+    switch (cuda_emu_times->read(timed->ticket, &start_ns, &end_ns)) {
+    case TSM_EMU_TIMES_NOT_YET:
+        return CUDA_ERROR_NOT_READY;
+    case TSM_EMU_TIMES_NONE:
+        return CUDA_ERROR_NOT_FOUND;
+    case TSM_EMU_TIMES_KNOWN:
+        break;
+    }
+    *out = (struct tsm_gpu_time){
+        .position = timed->position,
+        .stream = timed->stream,
+        .start_ns = cuda_emu_times->is_virtual ? start_ns : start_ns - session_number(),
+        .duration_ns = end_ns - start_ns,
+        .flags = cuda_emu_times->is_virtual ? SBT_GPU_TIME_VIRTUAL : SBT_GPU_TIME_CALIBRATED};
+    return CUDA_SUCCESS;
+}
+
 static CUresult read_times(const struct cuda_timed *timed, struct tsm_gpu_time *out)
 {
     const struct anchor *anchor = &timed->pool->anchor;
@@ -310,7 +372,8 @@ static uint32_t take_results(struct pool *pool, struct cuda_timed ***at, uint32_
 
     while (**at && *left && count < RESULTS_MAX) {
         struct cuda_timed *timed = **at;
-        CUresult result = read_times(timed, &results[count]);
+        CUresult result = cuda_emu_times ? read_exact(timed, &results[count])
+                                         : read_times(timed, &results[count]);
 
         --*left;
         if (result == CUDA_ERROR_NOT_READY) {
@@ -331,13 +394,17 @@ static void collect(struct pool *pool, uint32_t left)
     struct tsm_gpu_time results[RESULTS_MAX];
     uint32_t count;
 
+    if (!cuda_emu_times && !cuda_asking_begin())
+        return;
     do { /* recording takes locks of its own */
         struct cuda_timed **at = &pool->oldest;
 
         tsm_inside_enter();
         tsm_lock_take(&pool->lock);
         count = 0;
-        if (cuda_context_enter(pool->context)) {
+        if (cuda_emu_times) {
+            count = take_results(pool, &at, &left, results);
+        } else if (cuda_context_enter(pool->context)) {
             keep_anchor(pool);
             count = pool->has_anchor ? take_results(pool, &at, &left, results) : 0;
             cuda_context_leave();
@@ -348,23 +415,20 @@ static void collect(struct pool *pool, uint32_t left)
         for (uint32_t i = 0; i < count; i++)
             tsm_gpu_time_write(&results[i]);
     } while (count == RESULTS_MAX && left);
-}
-
-static bool may_collect(void)
-{
-    return !tsm_inside() && !cuda_capture_runs();
+    if (!cuda_emu_times)
+        cuda_asking_end();
 }
 
 void cuda_gpu_time_collect(void)
 {
-    for (struct pool *pool = atomic_load(&pools); pool && may_collect(); pool = pool->next)
+    for (struct pool *pool = atomic_load(&pools); pool && !tsm_inside(); pool = pool->next)
         if (__atomic_load_n(&pool->oldest, __ATOMIC_RELAXED) && is_current(pool))
             collect(pool, UINT32_MAX);
 }
 
 void cuda_gpu_time_collect_some(void)
 {
-    for (struct pool *pool = atomic_load(&pools); pool && may_collect(); pool = pool->next) {
+    for (struct pool *pool = atomic_load(&pools); pool && !tsm_inside(); pool = pool->next) {
         if (!__atomic_load_n(&pool->oldest, __ATOMIC_RELAXED) || !is_current(pool))
             continue;
         if (__atomic_load_n(&pool->pause, __ATOMIC_RELAXED))

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * TS_GPU_TIME: when the device ran each command, as GPU_TIME records (docs/FORMAT.md 10). An event of
- * ours is recorded before a command and one after it, in its stream, while the call holds the stream.
+ * TS_GPU_TIME: when the device ran each command, as GPU_TIME records (docs/FORMAT.md 10). An event
+ * of ours is recorded before a command and one after it, in its stream, while the call holds the
+ * stream.
  *
- * Nothing is timed while any stream is captured (an event would become part of the graph, a query would
- * end the capture), and nothing when CUDA_TIMED_MAX commands of a context are under way.
+ * Nothing is timed while any stream is captured (an event would become part of the graph, a query
+ * would end the capture), and nothing when CUDA_TIMED_MAX commands of a context are under way.
+ *
+ * The software GPU says itself when it ran what (api/cuda/abi_times.h); then there are no events of
+ * ours, and what is sent beside a capture is timed, too.
  */
 #ifndef API_CUDA_SOURCE_GPU_TIME_H
 #define API_CUDA_SOURCE_GPU_TIME_H

@@ -26,17 +26,27 @@ void cuda_memory_imported(void)
                            true);
 }
 
+/* A copy would end a capture. */
+static bool read_content(void *to, CUdeviceptr address, size_t size)
+{
+    CUresult result;
+
+    if (!cuda_asking_begin())
+        return false;
+    result = real.cuMemcpyDtoH_v2(to, address, size);
+    cuda_asking_end();
+    return result == CUDA_SUCCESS;
+}
+
 static void append_content(struct tsm_call *call, CUdeviceptr address, size_t size)
 {
     void *bytes = MAP_FAILED;
+    bool is_read;
 
-    /* A copy would break a capture. */
-    if (size && size <= CONTENT_MAX && !cuda_capture_runs())
+    if (size && size <= CONTENT_MAX)
         bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (bytes != MAP_FAILED && real.cuMemcpyDtoH_v2(bytes, address, size) == CUDA_SUCCESS)
-        tsm_call_blob(call, bytes, size);
-    else
-        tsm_call_blob(call, NULL, 0);
+    is_read = bytes != MAP_FAILED && read_content(bytes, address, size);
+    tsm_call_blob(call, is_read ? bytes : NULL, is_read ? size : 0);
     if (bytes != MAP_FAILED)
         munmap(bytes, size);
 }

@@ -24,8 +24,16 @@
 
 extern const struct tsm_source cuda_source;
 
+/* ---- the driver (binding.c) ---- */
+
 /* Fill `real`. False: this process has no CUDA driver. */
 bool cuda_bind(void);
+
+/* Binds `real` to the functions of an opened driver. */
+void cuda_bind_library(void *handle);
+
+/* Tests whether a name can be the driver's: cuInit, but not cudnnCreate or cublasCreate. */
+bool cuda_owns_name(const char *name);
 
 /* The stream behind a handle, as capture knows it. NULL and CU_STREAM_LEGACY are the current
  * context's default stream; CU_STREAM_PER_THREAD is the calling thread's. */
@@ -67,7 +75,7 @@ void cuda_copy_writes(struct tsm_call *call, const CUDA_MEMCPY3D *copy);
 /* Memory that lives as long as the process, zeroed; NULL when there is none. */
 void *cuda_keep(size_t size);
 
-/* ---- contexts (stream.c) ---- */
+/* ---- contexts (context.c, context.h) ---- */
 
 /* A context of the program, in which things were made; they are gone when it is. A primary context
  * that was reset, or released by all, and is used again is another one. */
@@ -82,15 +90,16 @@ void cuda_context_leave(void);
 
 /* ---- streams (stream.c) ---- */
 
-/* Returns the context that a stream belongs to; for a default stream the thread's current one. NULL:
- * none. */
+/* Returns the context that a stream belongs to; for a default stream the thread's current one.
+ * NULL: none. */
 struct cuda_context *cuda_stream_context(CUstream stream);
 
 /* Implements is_complete() of struct tsm_source. Knows only streams of the thread's current
  * context. */
 bool cuda_stream_is_complete(const struct tsm_stream *stream);
 
-/* The stream is about to be destroyed: nobody asks how far it is from now on. Returns its id. */
+/* The stream is about to be destroyed: nobody asks how far it is from now on. Returns its id
+ * (end.c). */
 uint64_t cuda_stream_leaves(CUstream stream);
 
 /* ---- stream capture (api/cuda/source/graph/capture.c) ---- */
@@ -102,13 +111,19 @@ void cuda_capture_context_destroyed(const struct cuda_context *context);
  */
 void cuda_captures_check(void);
 
-/* How many captures have begun and, as far as is known, not ended. */
+/* How many captures have begun, or are about to, and, as far as is known, not ended. */
 extern uint32_t cuda_captures_begun;
 
 static inline bool cuda_capture_runs(void)
 {
     return __atomic_load_n(&cuda_captures_begun, __ATOMIC_RELAXED) != 0;
 }
+
+/* Between these a thread may ask the driver what would end any capture: how far a stream or an
+ * event is. False: a capture runs, do not ask (and do not call the second one). A call that begins
+ * a capture waits for those who ask. */
+bool cuda_asking_begin(void);
+void cuda_asking_end(void);
 
 /* Does a call on that stream become part of a graph, or one that waits for `event` there? */
 bool cuda_captures(CUstream stream, bool per_thread, CUevent event);
@@ -122,6 +137,7 @@ bool cuda_values_are_awaited(void);
 unsigned cuda_functions_unfinished(void);
 void cuda_function_expected(void);
 void cuda_function_over(void);
+void cuda_function_count_forked(void);
 
 /* Metadata about driver and devices, once a session. */
 void cuda_describe(void);
@@ -171,6 +187,7 @@ bool cuda_virtual_holds(CUdeviceptr start);
 void cuda_checkpoint_forked(void);
 void cuda_virtual_forked(void);
 void cuda_arrays_forked(void);
+void cuda_contexts_forked(void);
 void cuda_streams_forked(void);
 void cuda_functions_forked(void);
 void cuda_checksum_forked(void);

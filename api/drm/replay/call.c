@@ -6,6 +6,7 @@
 
 #include "api/drm/describe.h"
 #include "api/drm/replay/decode.h"
+#include "format/filter.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,7 +46,7 @@ int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
     /* The trace lacks the bytes that the program read by this: a result that nothing is compared
      * with. */
     if (row && !strcmp(drm_text + row->name, "DRM_IOCTL_I915_GEM_PREAD"))
-        r->unknown_count++;
+        r->unknown_count += sbt_filter_in_range(&r->options->filter, record);
     if (schema->kind == SBT_KIND_QUERY)
         return 0;
     if (row && row->flags & DRM_IOCTL_DISPLAY) {

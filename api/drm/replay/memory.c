@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "format/filter.h"
 #include "replay/region.h"
 
 /* Slots of a mapping's record. */
@@ -357,7 +358,8 @@ static void take(struct drm_replay *r, const struct sbt_record *record, const st
         watch(r, m);
         changed = settle(m, offset, wanted, size);
     }
-    r->substitute_count += r->has_submitted ? changed : 0;
+    if (r->has_submitted && sbt_filter_in_range(&r->options->filter, record))
+        r->substitute_count += changed;
     memcpy(m->shadow->bytes + offset, wanted, size);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "api/drm/source/run.h"
 
+#include "api/drm/source/notice.h"
 #include "api/drm/version.h"
 #include "capture/lock.h"
 
@@ -24,6 +25,14 @@ static enum drm_node node_named(const char *object)
     if (strcmp(object, "dmabuf") == 0)
         return DRM_NODE_DMABUF;
     return strcmp(object, "sync_file") == 0 ? DRM_NODE_SYNC_FILE : DRM_NODE_NONE;
+}
+
+/* Notes a descriptor that the kernel gave. */
+static void note_file(int fd, enum drm_node node)
+{
+    drm_file_created(fd, node);
+    if (fd >= 0 && node == DRM_NODE_SYNC_FILE)
+        drm_notice_sync_file_created();
 }
 
 /* Returns the kind of the descriptor that a call on a syncobj gives: a sync file with the first
@@ -60,7 +69,7 @@ static void note_files(const struct drm_run *r, const struct drm_struct *type)
         memcpy(&fd, at, sizeof(fd));
         if (is_given(r, m, fd) && drm_file_known(fd).node == DRM_NODE_NONE &&
             node_given(r, drm_text + drm_objects[m->type]))
-            drm_file_created(fd, node_given(r, drm_text + drm_objects[m->type]));
+            note_file(fd, node_given(r, drm_text + drm_objects[m->type]));
     }
 }
 
@@ -114,7 +123,7 @@ static void note_memory(const struct drm_run *r)
 
 static void note_returned(const struct drm_run *r)
 {
-    drm_file_created((int)r->result, (enum drm_node)r->row->returns);
+    note_file((int)r->result, (enum drm_node)r->row->returns);
     if (r->file.node == DRM_NODE_UDMABUF)
         drm_view((int)r->result);
 }
@@ -132,8 +141,7 @@ static void note_fence(const struct drm_run *r)
     const struct drm_struct *type = &drm_structs[r->row->into - 1];
 
     if (r->size >= type->size && drm_fences_of(r->row, r->argument) & DRM_FENCE_OUT)
-        drm_file_created((int)(drm_member_get(r->argument, type, "rsvd2") >> 32),
-                         DRM_NODE_SYNC_FILE);
+        note_file((int)(drm_member_get(r->argument, type, "rsvd2") >> 32), DRM_NODE_SYNC_FILE);
 }
 
 void drm_run_effects(const struct drm_run *r)

@@ -7,7 +7,7 @@
 #define API_DRM_SOURCE_ENCODE_H
 
 #include "api/drm/tables.h"
-#include "format/struct_out.h"
+#include "format/values/struct_out.h"
 
 struct drm_encoder {
     struct sbt_out out;

@@ -5,8 +5,6 @@
  */
 #include "api/drm/source/source.h"
 
-#include "api/drm/source/notice.h"
-
 #include "api/drm/version.h"
 #include "base/log.h"
 #include "base/own_stack.h"
@@ -122,12 +120,8 @@ static void own_table(void)
 {
     if (atomic_load(&table.is_ours))
         return;
-    if (atomic_load(&owner)) {
-        drm_maps_forked();
-        drm_views_forked();
-        drm_polls_forked();
-        drm_streams_forked();
-    }
+    if (atomic_load(&owner))
+        drm_file_events.born();
     madvise(&table, sizeof(table), MADV_WIPEONFORK);
     atomic_store(&owner, getpid());
     atomic_store(&table.is_ours, 1);
@@ -376,7 +370,7 @@ static struct drm_file introduce(int fd, struct facts *facts, enum drm_how how)
         write_dup(same, fd, f);
     else
         tell(fd, &f, facts, how);
-    drm_maps_inherited();
+    drm_file_events.used();
     return f;
 }
 
@@ -481,8 +475,6 @@ void drm_file_created(int fd, enum drm_node node)
     drm_file_forget(fd);
     if (fd >= 0)
         introduce(fd, &facts, DRM_HOW_MADE);
-    if (fd >= 0 && node == DRM_NODE_SYNC_FILE)
-        drm_notice_sync_file_created();
     errno = saved_errno;
 }
 
@@ -513,7 +505,7 @@ int drm_file_descriptor_of(uint32_t id)
     return -1;
 }
 
-void drm_file_closing(int fd)
+uint32_t drm_file_closing(int fd)
 {
     struct drm_file f = drm_file_known(fd);
     int saved_errno = errno;
@@ -523,7 +515,7 @@ void drm_file_closing(int fd)
     if (f.node == DRM_NODE_NONE)
         drm_file_forget(fd);
     if (tsm_inside_own() || !is_own_gpu_file(f))
-        return;
+        return 0;
     drm_file_forget(fd);
     if (drm_begin(&call, DRM_RECORD_CLOSE)) {
         tsm_call_returned(&call, 0, false);
@@ -531,20 +523,13 @@ void drm_file_closing(int fd)
         tsm_call_slot(&call, f.id);
         tsm_call_commit(&call);
     }
-    if (drm_has_views() && drm_file_descriptor_of(f.id) < 0)
-        drm_view_file_closed(f.id);
     errno = saved_errno;
+    return f.id;
 }
 
-void drm_files_closing(unsigned first, unsigned last)
+unsigned drm_file_highest(void)
 {
-    unsigned highest = (unsigned)atomic_load(&highest_fd);
-
-    tsm_sync_fds_closed(first, last);
-    if (last > highest)
-        last = highest;
-    for (unsigned fd = first; fd <= last; fd++)
-        drm_file_closing((int)fd);
+    return (unsigned)atomic_load(&highest_fd);
 }
 
 bool drm_is_first_thread(void)

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The functions of libc through which a program gets, uses and loses descriptors of GPU files. They
- * can be called before anything is ready, and by an allocator that dlsym() needs: while libc's own
- * function is being looked for, its system call is made instead.
+ * can be called before anything is ready, and by an allocator that dlsym() needs (libc.h).
  *
  * What does not concern a GPU file costs a test and a call.
  */
 #include "api/drm/source/source.h"
 
+#include "api/drm/source/libc.h"
 #include "api/drm/source/notice.h"
-#include "base/own_stack.h"
 #include "capture/call/sync_fd.h"
 #include "interpose/interpose.h"
-#include "interpose/real_library.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -73,78 +70,6 @@ int epoll_pwait(int epoll, struct epoll_event *events, int count, int timeout,
                 const sigset_t *signals);
 #pragma GCC visibility pop
 
-/* ---- libc's functions
- * -----------------------------------------------------------------------------
- */
-
-static __thread bool looking __attribute__((tls_model("initial-exec")));
-
-struct wanted {
-    const char *name;
-    void *address;
-};
-
-/* dlsym() takes a KiB of stack. */
-static void look_on_own_stack(void *argument)
-{
-    struct wanted *w = argument;
-
-    w->address = tsm_libc_function(w->name);
-}
-
-static __attribute__((noinline)) void *look_for(_Atomic(void *) *function, const char *name)
-{
-    struct wanted wanted = {name, NULL};
-    int saved_errno = errno;
-
-    if (looking)
-        return NULL;
-    looking = true;
-    tsm_own_stack_run(look_on_own_stack, &wanted);
-    looking = false;
-    atomic_store_explicit(function, wanted.address, memory_order_relaxed);
-    errno = saved_errno;
-    return wanted.address;
-}
-
-/* NULL: this thread is looking for one already. */
-static inline void *libc(_Atomic(void *) *function, const char *name)
-{
-    void *address = atomic_load_explicit(function, memory_order_relaxed);
-
-    return __builtin_expect(address != NULL, 1) ? address : look_for(function, name);
-}
-
-/* Calls the kernel like libc's syscall(). */
-static long system_call(long number, long a, long b, long c, long d, long e, long f)
-{
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    long result;
-
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    if (result < 0 && result > -4096) {
-        errno = (int)-result;
-        return -1;
-    }
-    return result;
-}
-
-#define SYSTEM_CALL3(number, a, b, c) system_call(number, (long)(a), (long)(b), (long)(c), 0, 0, 0)
-
-/* Call libc's function `name`, of type `type`, or else evaluate `fallback`. */
-#define LIBC(type, name, arguments, fallback)                                                      \
-    ({                                                                                             \
-        static _Atomic(void *) function_;                                                          \
-        type *address_ = (type *)(uintptr_t)libc(&function_, name);                                \
-        address_ ? address_ arguments : (fallback);                                                \
-    })
-
-typedef int ioctl_type(int, unsigned long, ...);
 typedef int open_type(const char *, int, ...);
 typedef int openat_type(int, const char *, int, ...);
 typedef int fd_type(int);
@@ -161,30 +86,6 @@ typedef int recvmmsg_type(int, struct mmsghdr *, unsigned, int, struct timespec 
 typedef int close_range_type(unsigned, unsigned, int);
 typedef void closefrom_type(int);
 typedef int pidfd_getfd_type(int, int, unsigned);
-
-void *tsm_libc_syscall(void);
-void *tsm_libc_syscall(void)
-{
-    static _Atomic(void *) function;
-
-    return libc(&function, "syscall");
-}
-
-long drm_libc_syscall(long number, long a, long b, long c, long d, long e, long f)
-{
-    long (*function)(long, ...) = (long (*)(long, ...))(uintptr_t)tsm_libc_syscall();
-
-    return function ? function(number, a, b, c, d, e, f) : system_call(number, a, b, c, d, e, f);
-}
-
-int drm_libc_ioctl(int fd, unsigned long request, void *argument, bool by_number)
-{
-    /* Then never by way of ioctl(): another preloaded library's may have called us. */
-    if (by_number)
-        return (int)drm_libc_syscall(SYS_ioctl, fd, (long)request, (long)argument, 0, 0, 0);
-    return LIBC(ioctl_type, "ioctl", (fd, request, argument),
-                (int)SYSTEM_CALL3(SYS_ioctl, fd, request, argument));
-}
 
 /* ---- ioctl
  * ----------------------------------------------------------------------------------------
@@ -288,7 +189,7 @@ static int opened(int fd, const char *path)
     } while (0)
 
 #define RAW_OPEN(folder, path, flags, mode)                                                        \
-    (int)system_call(SYS_openat, folder, (long)(path), flags, (long)(mode), 0, 0)
+    (int)drm_system_call(SYS_openat, folder, (long)(path), flags, (long)(mode), 0, 0)
 
 int open(const char *path, int flags, ...)
 {
@@ -418,9 +319,9 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 
 int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
 {
-    int result = LIBC(
-        recvmmsg_type, "recvmmsg", (fd, messages, count, flags, timeout),
-        (int)system_call(SYS_recvmmsg, fd, (long)messages, (long)count, flags, (long)timeout, 0));
+    int result = LIBC(recvmmsg_type, "recvmmsg", (fd, messages, count, flags, timeout),
+                      (int)drm_system_call(SYS_recvmmsg, fd, (long)messages, (long)count, flags,
+                                           (long)timeout, 0));
 
     for (int i = 0; i < result; i++)
         drm_notice_message(&messages[i].msg_hdr);
@@ -442,7 +343,7 @@ int pidfd_getfd(int pidfd, int target, unsigned flags)
 
 int close(int fd)
 {
-    drm_file_closing(fd);
+    drm_notice_closing(fd);
     return LIBC(fd_type, "close", (fd), (int)SYSTEM_CALL3(SYS_close, fd, 0, 0));
 }
 
@@ -460,7 +361,7 @@ int close_range(unsigned first, unsigned last, int flags)
 
 void closefrom(int first)
 {
-    drm_files_closing(first < 0 ? 0 : (unsigned)first, ~0u);
+    drm_notice_closing_all(first < 0 ? 0 : (unsigned)first, ~0u);
     LIBC(closefrom_type, "closefrom", (first),
          (void)SYSTEM_CALL3(SYS_close_range, first < 0 ? 0 : first, ~0u, 0));
 }
@@ -485,7 +386,8 @@ int unshare(int flags)
  */
 
 #define RAW_MMAP(address, size, prot, flags, fd, offset)                                           \
-    (void *)system_call(SYS_mmap, (long)(address), (long)(size), prot, flags, fd, (long)(offset))
+    (void *)drm_system_call(SYS_mmap, (long)(address), (long)(size), prot, flags, fd,              \
+                            (long)(offset))
 
 typedef void *mmap_function(void *, size_t, int, int, int, off64_t);
 
@@ -547,8 +449,8 @@ void *mremap(void *address, size_t from, size_t to, int flags, ...)
     va_end(rest);
     drm_moving(&moving, address, from, to, flags, target);
     result = LIBC(mremap_type, "mremap", (address, from, to, flags, target),
-                  (void *)system_call(SYS_mremap, (long)address, (long)from, (long)to, flags,
-                                      (long)target, 0));
+                  (void *)drm_system_call(SYS_mremap, (long)address, (long)from, (long)to, flags,
+                                          (long)target, 0));
     drm_moved(&moving, result, to);
     return result;
 }
@@ -571,8 +473,9 @@ int pkey_mprotect(void *address, size_t size, int prot, int key)
     int result;
 
     drm_protecting(&taken, address, size, prot);
-    result = LIBC(pkey_mprotect_type, "pkey_mprotect", (address, size, prot, key),
-                  (int)system_call(SYS_pkey_mprotect, (long)address, (long)size, prot, key, 0, 0));
+    result =
+        LIBC(pkey_mprotect_type, "pkey_mprotect", (address, size, prot, key),
+             (int)drm_system_call(SYS_pkey_mprotect, (long)address, (long)size, prot, key, 0, 0));
     drm_protected(&taken, prot, result == 0);
     return result;
 }
@@ -623,8 +526,8 @@ int __poll_chk(struct pollfd *list, nfds_t count, int timeout, size_t size)
         struct timespec left_;                                                                     \
         if (timeout)                                                                               \
             left_ = *(timeout);                                                                    \
-        (int)system_call(SYS_ppoll, (long)(list), (long)(count), (timeout) ? (long)&left_ : 0,     \
-                         (long)(signals), SIGNALS_SIZE, 0);                                        \
+        (int)drm_system_call(SYS_ppoll, (long)(list), (long)(count), (timeout) ? (long)&left_ : 0, \
+                             (long)(signals), SIGNALS_SIZE, 0);                                    \
     })
 
 int ppoll(struct pollfd *list, nfds_t count, const struct timespec *timeout,
@@ -646,8 +549,8 @@ int __ppoll_chk(struct pollfd *list, nfds_t count, const struct timespec *timeou
 int select(int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout)
 {
     int result = LIBC(select_type, "select", (count, reads, writes, others, timeout),
-                      (int)system_call(SYS_select, count, (long)reads, (long)writes, (long)others,
-                                       (long)timeout, 0));
+                      (int)drm_system_call(SYS_select, count, (long)reads, (long)writes,
+                                           (long)others, (long)timeout, 0));
 
     drm_notice_selected(count, reads, writes, result);
     return result;
@@ -659,8 +562,8 @@ static int raw_pselect(int count, fd_set *reads, fd_set *writes, fd_set *others,
     struct timespec left = timeout ? *timeout : (struct timespec){0, 0};
     uintptr_t set[2] = {(uintptr_t)signals, SIGNALS_SIZE};
 
-    return (int)system_call(SYS_pselect6, count, (long)reads, (long)writes, (long)others,
-                            timeout ? (long)&left : 0, (long)set);
+    return (int)drm_system_call(SYS_pselect6, count, (long)reads, (long)writes, (long)others,
+                                timeout ? (long)&left : 0, (long)set);
 }
 
 int pselect(int count, fd_set *reads, fd_set *writes, fd_set *others,
@@ -676,7 +579,7 @@ int pselect(int count, fd_set *reads, fd_set *writes, fd_set *others,
 int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
     int result = LIBC(epoll_ctl_type, "epoll_ctl", (epoll, operation, fd, event),
-                      (int)system_call(SYS_epoll_ctl, epoll, operation, fd, (long)event, 0, 0));
+                      (int)drm_system_call(SYS_epoll_ctl, epoll, operation, fd, (long)event, 0, 0));
 
     drm_notice_watched(epoll, operation, fd, event, result);
     return result;
@@ -693,7 +596,7 @@ int epoll_wait(int epoll, struct epoll_event *events, int count, int timeout)
     return epolled(
         epoll, events,
         LIBC(epoll_wait_type, "epoll_wait", (epoll, events, count, timeout),
-             (int)system_call(SYS_epoll_wait, epoll, (long)events, count, timeout, 0, 0)));
+             (int)drm_system_call(SYS_epoll_wait, epoll, (long)events, count, timeout, 0, 0)));
 }
 
 int epoll_pwait(int epoll, struct epoll_event *events, int count, int timeout,
@@ -701,8 +604,8 @@ int epoll_pwait(int epoll, struct epoll_event *events, int count, int timeout,
 {
     return epolled(epoll, events,
                    LIBC(epoll_pwait_type, "epoll_pwait", (epoll, events, count, timeout, signals),
-                        (int)system_call(SYS_epoll_pwait, epoll, (long)events, count, timeout,
-                                         (long)signals, SIGNALS_SIZE)));
+                        (int)drm_system_call(SYS_epoll_pwait, epoll, (long)events, count, timeout,
+                                             (long)signals, SIGNALS_SIZE)));
 }
 
 int epoll_pwait2(int epoll, struct epoll_event *events, int count, const struct timespec *timeout,
@@ -710,6 +613,6 @@ int epoll_pwait2(int epoll, struct epoll_event *events, int count, const struct 
 {
     return epolled(epoll, events,
                    LIBC(epoll_pwait2_type, "epoll_pwait2", (epoll, events, count, timeout, signals),
-                        (int)system_call(SYS_epoll_pwait2, epoll, (long)events, count,
-                                         (long)timeout, (long)signals, SIGNALS_SIZE)));
+                        (int)drm_system_call(SYS_epoll_pwait2, epoll, (long)events, count,
+                                             (long)timeout, (long)signals, SIGNALS_SIZE)));
 }

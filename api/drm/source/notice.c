@@ -3,6 +3,7 @@
 
 #include "api/drm/source/source.h"
 #include "base/own_stack.h"
+#include "capture/call/sync_fd.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -21,11 +22,28 @@ void drm_notice_opened(int fd, const char *path)
         drm_file_forget(fd);
 }
 
+void drm_notice_file_closing(uint32_t file)
+{
+    if (drm_has_views() && drm_file_descriptor_of(file) < 0)
+        drm_view_file_closed(file);
+}
+
+void drm_notice_closing_all(unsigned first, unsigned last)
+{
+    unsigned highest = drm_file_highest();
+
+    tsm_sync_fds_closed(first, last);
+    if (last > highest)
+        last = highest;
+    for (unsigned fd = first; fd <= last; fd++)
+        drm_notice_closing((int)fd);
+}
+
 void drm_notice_duplicated(int from, int to)
 {
     if (to < 0 || from == to)
         return;
-    drm_file_closing(to);
+    drm_notice_closing(to);
     drm_file_duplicated(from, to);
 }
 
@@ -58,7 +76,7 @@ void drm_notice_closing_range(unsigned first, unsigned last, unsigned flags)
     bool for_all = !(flags & RANGE_UNSHARE) || drm_is_first_thread();
 
     if (!(flags & RANGE_CLOEXEC) && for_all)
-        drm_files_closing(first, last);
+        drm_notice_closing_all(first, last);
 }
 
 void drm_notice_closed_range(unsigned flags)

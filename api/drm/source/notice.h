@@ -55,6 +55,18 @@ void drm_notice_epolled(int epoll, const struct epoll_event *events, int result)
 void drm_notice_sync_file(int fd, uint32_t request, const void *argument, int result);
 
 /* Before. *taken: what goes, for drm_notice_mapped(). */
+void drm_notice_closing_all(unsigned first, unsigned last); /* from `first` to `last` */
+
+/* Notes that a descriptor of that GPU file is about to be closed, perhaps its last one. */
+void drm_notice_file_closing(uint32_t file);
+
+static inline void drm_notice_closing(int fd)
+{
+    uint32_t file = drm_file_closing(fd);
+
+    if (__builtin_expect(file != 0, 0))
+        drm_notice_file_closing(file);
+}
 void drm_notice_mapping(struct drm_taken *taken, const void *address, size_t size, int flags);
 void drm_notice_closing_range(unsigned first, unsigned last, unsigned flags);
 

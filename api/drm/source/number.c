@@ -43,7 +43,7 @@ static void before(struct call *s)
 {
     switch (s->number) {
     case SYS_close:
-        drm_file_closing((int)s->a);
+        drm_notice_closing((int)s->a);
         break;
     case SYS_close_range:
         drm_notice_closing_range((unsigned)s->a, (unsigned)s->b, (unsigned)s->c);

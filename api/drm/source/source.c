@@ -3,13 +3,24 @@
 
 #include "base/text.h"
 
-void drm_forked(void)
+/* Forgets what the parent kept about its files. */
+static void forget_kept(void)
 {
-    drm_files_forked();
     drm_maps_forked();
     drm_views_forked();
     drm_polls_forked();
     drm_streams_forked();
+}
+
+const struct drm_file_events drm_file_events = {
+    .born = forget_kept,
+    .used = drm_maps_inherited,
+};
+
+void drm_forked(void)
+{
+    drm_files_forked();
+    forget_kept();
 }
 
 /* Nobody can say what the device does. */

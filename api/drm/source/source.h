@@ -84,11 +84,12 @@ void drm_file_created(int fd, enum drm_node node);
 /* `to` is another descriptor of `from` from now on; of what `to` was before nothing is known. */
 void drm_file_duplicated(int from, int to);
 
-/* The descriptor is about to be closed. */
-void drm_file_closing(int fd);
+/* Forgets a descriptor that is about to be closed. Returns the id of its file, 0 where it was no
+ * GPU file of this process. */
+uint32_t drm_file_closing(int fd);
 
-/* ... those from `first` to `last`. */
-void drm_files_closing(unsigned first, unsigned last);
+/* Returns the highest descriptor that anything was known of. */
+unsigned drm_file_highest(void);
 
 /* Is this the program's first thread? One that is not has others beside it. */
 bool drm_is_first_thread(void);
@@ -110,6 +111,16 @@ void drm_file_asked(void);
 
 /* Its DRM_RECORD_FILE is in the trace, or is now. */
 void drm_file_tell(int fd, struct drm_file file, enum drm_how how);
+
+/* Functions that file.c calls of those who keep something about files (source.c): a table and no
+ * calls, for it is below them; and constant, for the first file may come before any constructor. */
+struct drm_file_events {
+    /* A process that no handler of fork() told of its birth has its first file. */
+    void (*born)(void);
+    /* The process has got a file, whose record is written. */
+    void (*used)(void);
+};
+extern const struct drm_file_events drm_file_events;
 
 /* In the child of a fork; drm_forked() is all of these. A child that no handler of fork() told is
  * noticed when it looks at its first file. */

@@ -7,26 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/region.h"
-
 #define PART_SIZE ((uint64_t)4 << 20)
 
 /* ---- load --------------------------------------------------------------------------------------
  */
 
-/* To memory that the host may not reach. */
-static int send(struct hsa_replay *replay, const struct sbt_blob *bytes, uint64_t to)
+/* To memory that the host may not reach: `size` bytes of `bytes` from `first` on. */
+static int send(struct hsa_replay *replay, const struct sbt_blob *bytes, uint64_t first,
+                uint64_t size, uint64_t to)
 {
-    uint64_t part = bytes->size < PART_SIZE ? bytes->size : PART_SIZE;
+    uint64_t part = size < PART_SIZE ? size : PART_SIZE;
     void *buffer = malloc(part);
     int error = buffer ? 0 : tsm_fail(TSM_E_MEMORY, "no memory to load a checkpoint");
 
-    for (uint64_t at = 0; at < bytes->size && !error; at += part) {
-        uint64_t size = bytes->size - at < part ? bytes->size - at : part;
+    for (uint64_t at = 0; at < size && !error; at += part) {
+        uint64_t now = size - at < part ? size - at : part;
         hsa_status_t status = HSA_STATUS_SUCCESS;
-        int got = sbt_reader_blob(replay->reader, bytes, at, buffer, size);
+        int got = sbt_reader_blob(replay->reader, bytes, first + at, buffer, now);
         if (got >= 0)
-            status = replay->calls.hsa_memory_copy((void *)(uintptr_t)(to + at), buffer, size);
+            status = replay->calls.hsa_memory_copy((void *)(uintptr_t)(to + at), buffer, now);
         error = got < 0                        ? got
                 : status == HSA_STATUS_SUCCESS ? 0
                                                : hsa_fail(replay, "loading memory", status);
@@ -35,34 +34,41 @@ static int send(struct hsa_replay *replay, const struct sbt_blob *bytes, uint64_
     return error;
 }
 
+/* Loads a part of the bytes, which were at `address`. */
+static int load_part(struct hsa_replay *replay, const struct hsa_region_part *part,
+                     const struct sbt_blob *bytes, uint64_t address)
+{
+    int got;
+
+    if (hsa_memory_is_constant(&replay->memory, part->region))
+        return 0;
+    if (!part->region->is_host)
+        return send(replay, bytes, part->address - address, part->size, part->actual);
+    got = sbt_reader_blob(replay->reader, bytes, part->address - address,
+                          (void *)(uintptr_t)part->actual, part->size);
+    return got < 0 ? got : 0;
+}
+
 int hsa_checkpoint_memory(struct hsa_replay *replay, const struct sbt_record *record)
 {
     const uint64_t *s = record->slots;
-    const struct tsm_region *region;
+    struct hsa_region_part part = {0};
     struct sbt_blob bytes;
-    uint64_t address, inside, to;
-    int got;
+    uint64_t address;
+    int error = 0;
 
     if (record->slot_count < 8 || !sbt_record_blob(record, 7, &bytes) || bytes.size != s[6] ||
         !bytes.size)
         return tsm_fail(TSM_E_FORMAT, "is malformed");
     address = s[4] + s[5];
-    region = s[1] == SBT_MEMORY_DEVICE || s[1] == SBT_MEMORY_HOST
-                 ? hsa_memory_find(&replay->memory, address)
-                 : NULL;
-    if (!region)
-        return 0; /* of another API; released meanwhile */
-    inside = address - region->address;
-    if (!tsm_range_holds(region->address, region->size, address, bytes.size))
+    if (s[1] != SBT_MEMORY_DEVICE && s[1] != SBT_MEMORY_HOST)
+        return 0; /* of another API */
+    if (address + bytes.size < address)
         return tsm_fail(TSM_E_FORMAT, "speaks of memory at 0x%llx, which no record made",
                         (unsigned long long)address);
-    if (hsa_memory_is_constant(&replay->memory, region))
-        return 0;
-    to = region->actual + inside;
-    if (!region->is_host)
-        return send(replay, &bytes, to);
-    got = sbt_reader_blob(replay->reader, &bytes, 0, (void *)(uintptr_t)to, bytes.size);
-    return got < 0 ? got : 0;
+    while (!error && hsa_memory_next_part(&replay->memory, address, bytes.size, &part))
+        error = load_part(replay, &part, &bytes, address);
+    return error;
 }
 
 int hsa_checkpoint_state(struct hsa_replay *replay, const struct sbt_record *record)

@@ -107,8 +107,10 @@ static hsa_signal_t *read_deps(const struct hsa_replay *replay, const struct sbt
 }
 
 /* Before a copy is sent, so that its end is not missed, and when it was. */
-static void sending(struct hsa_stream *stream, struct hsa_signal_state *completion)
+static void sending(struct hsa_replay *replay, const struct sbt_record *record,
+                    struct hsa_stream *stream, struct hsa_signal_state *completion)
 {
+    hsa_timing_sending(replay, record, NULL, completion);
     hsa_signal_sent(completion);
     stream->flight[stream->flight_count++ % HSA_FLIGHT_MAX] = completion;
 }
@@ -147,7 +149,7 @@ int replay_hsa_amd_memory_async_copy(struct hsa_replay *replay, const struct sbt
     deps = read_deps(replay, record, SLOT_hsa_amd_memory_async_copy_dep_signals, &dep_count);
     if (!deps)
         return tsm_fail(TSM_E_MEMORY, "no memory for a copy's signals");
-    sending(stream, completion);
+    sending(replay, record, stream, completion);
     status = replay->calls.hsa_amd_memory_async_copy(
         to, hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_dst_agent)),
         pointer(hsa_memory_translate(&replay->memory, src)),
@@ -217,7 +219,7 @@ int replay_hsa_amd_memory_async_copy_rect(struct hsa_replay *replay,
     deps = read_deps(replay, record, SLOT_hsa_amd_memory_async_copy_rect_dep_signals, &dep_count);
     if (!deps)
         return tsm_fail(TSM_E_MEMORY, "no memory for a copy's signals");
-    sending(stream, completion);
+    sending(replay, record, stream, completion);
     status = replay->calls.hsa_amd_memory_async_copy_rect(
         &to, &none, &from, &none, &range,
         hsa_agents_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_copy_agent)),
@@ -248,7 +250,7 @@ int replay_hsa_amd_svm_prefetch_async(struct hsa_replay *replay, const struct sb
                : NULL;
     if (!deps)
         return tsm_fail(TSM_E_MEMORY, "no memory for a prefetch");
-    sending(stream, completion);
+    sending(replay, record, stream, completion);
     status = replay->calls.hsa_amd_memory_async_copy(bytes, agent, bytes + 64, agent, 4, dep_count,
                                                      dep_count ? deps : NULL, completion->raw);
     free(deps);

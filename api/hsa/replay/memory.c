@@ -71,6 +71,29 @@ const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t ad
     return tsm_region_find(m->regions, m->region_count, address);
 }
 
+bool hsa_memory_next_part(const struct hsa_memory *m, uint64_t address, uint64_t size,
+                          struct hsa_region_part *part)
+{
+    const struct tsm_region *there = hsa_memory_find(m, address);
+    size_t at = part->region ? (size_t)(part->region - m->regions) + 1
+                : there      ? (size_t)(there - m->regions)
+                             : tsm_region_after(m->regions, m->region_count, address);
+    const struct tsm_region *region;
+    uint64_t inside;
+
+    if (at == m->region_count || m->regions[at].address >= address + size)
+        return false;
+    region = &m->regions[at];
+    inside = address > region->address ? address - region->address : 0;
+    part->region = region;
+    part->address = region->address + inside;
+    part->actual = region->actual + inside;
+    part->size = address + size - part->address;
+    if (part->size > region->size - inside)
+        part->size = region->size - inside;
+    return true;
+}
+
 bool hsa_memory_holds(const struct hsa_memory *m, uint64_t address, uint64_t size)
 {
     return tsm_regions_hold(m->regions, m->region_count, address, size);
@@ -232,6 +255,9 @@ static int allocate_anywhere(struct hsa_replay *replay, const struct hsa_part *p
     return 0;
 }
 
+static int lock_range(struct hsa_replay *replay, uint64_t address, uint64_t size, bool is_svm,
+                      uint64_t seq);
+
 int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uint64_t address,
                      uint64_t size, uint64_t seq)
 {
@@ -244,7 +270,7 @@ int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uin
     if (!range || !range->is_reserved || address % HSA_PAGE ||
         map_virtual(replay, pool, address, &placed) != HSA_STATUS_SUCCESS) {
         if (pool->host_access && range && range->is_kept)
-            return hsa_memory_lock(replay, address, size, seq);
+            return lock_range(replay, address, size, true, seq); /* until it is freed */
         placed.how = HSA_HOW_POOL;
         error = allocate_anywhere(replay, pool, &region);
     }
@@ -301,13 +327,21 @@ static bool map_host(struct hsa_memory *m, uint64_t address, uint64_t size, uint
     return got != MAP_FAILED;
 }
 
-static int lock_pages(struct hsa_replay *replay, uint64_t actual, uint64_t size)
+static int lock_pages(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
+                      bool is_svm)
 {
+    struct hsa_memory *m = &replay->memory;
     void *agent_pointer = NULL;
-    hsa_status_t status =
-        replay->calls.hsa_amd_memory_lock(pointer(actual), size, NULL, 0, &agent_pointer);
+    hsa_status_t status;
 
-    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_lock", status);
+    if (!TSM_ARRAY_PUSH(m->locks, m->lock_count, m->lock_capacity,
+                        (struct hsa_lock){address, size, is_svm}))
+        return tsm_fail(TSM_E_MEMORY, "no memory for %zu locks", m->lock_count + 1);
+    status = replay->calls.hsa_amd_memory_lock(pointer(actual), size, NULL, 0, &agent_pointer);
+    if (status == HSA_STATUS_SUCCESS)
+        return 0;
+    m->lock_count--;
+    return hsa_fail(replay, "hsa_amd_memory_lock", status);
 }
 
 static void remove_region(struct hsa_memory *m, size_t at)
@@ -333,14 +367,14 @@ static int take_in(struct hsa_replay *replay, size_t at, struct tsm_region *regi
     if (old_placed->how != HSA_HOW_HOST || old.actual != old.address)
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "locks memory that is partly locked, and lies elsewhere");
-    placed->lock_count += old_placed->lock_count;
-    if (old_placed->left) {
+    if (placed->left || old_placed->left) {
         uint8_t *left = calloc(1, end - start);
         if (!left)
             return tsm_fail(TSM_E_MEMORY, "no memory for host memory");
         if (placed->left)
             memcpy(left + (region->address - start), placed->left, region->size);
-        memcpy(left + (old.address - start), old_placed->left, old.size);
+        if (old_placed->left)
+            memcpy(left + (old.address - start), old_placed->left, old.size);
         free(placed->left);
         free(old_placed->left);
         placed->left = left;
@@ -370,11 +404,12 @@ static int map_gaps(struct hsa_memory *m, uint64_t from, uint64_t end)
 }
 
 /* More of what is partly there. */
-static int lock_more(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq)
+static int lock_more(struct hsa_replay *replay, uint64_t address, uint64_t size, bool is_svm,
+                     uint64_t seq)
 {
     struct hsa_memory *m = &replay->memory;
     struct tsm_region region = {address, 0, size, seq, true};
-    struct hsa_placed placed = {.how = HSA_HOW_HOST, .lock_count = 1};
+    struct hsa_placed placed = {.how = HSA_HOW_HOST};
     int error = map_gaps(m, address, address + size);
 
     for (size_t at = m->region_count; at-- > 0 && !error;)
@@ -384,33 +419,99 @@ static int lock_more(struct hsa_replay *replay, uint64_t address, uint64_t size,
     region.actual = region.address;
     placed.mapped = region.size;
     if (!error)
-        error = lock_pages(replay, address, size);
+        error = lock_pages(replay, address, address, size, is_svm);
     return error ? error : add_region(m, &region, &placed);
 }
 
-int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq)
+static int lock_range(struct hsa_replay *replay, uint64_t address, uint64_t size, bool is_svm,
+                      uint64_t seq)
 {
     struct hsa_memory *m = &replay->memory;
     struct tsm_region region = {address, 0, size, seq, true};
-    struct hsa_placed placed = {.how = HSA_HOW_HOST, .mapped = size, .lock_count = 1};
+    struct hsa_placed placed = {.how = HSA_HOW_HOST, .mapped = size};
     const struct tsm_region *there = hsa_memory_find(m, address);
     size_t next = tsm_region_after(m->regions, m->region_count, address);
     int error;
 
     if (!size || address + size < address)
         return tsm_fail(TSM_E_FORMAT, "locks no memory");
-    if (there && tsm_range_holds(there->address, there->size, address, size)) {
-        m->placed[there - m->regions].lock_count++;
+    if (there && tsm_range_holds(there->address, there->size, address, size))
         return m->placed[there - m->regions].how == HSA_HOW_HOST
-                   ? lock_pages(replay, hsa_memory_translate(m, address), size)
-                   : 0;
-    }
+                   ? lock_pages(replay, address, hsa_memory_translate(m, address), size, is_svm)
+                   : 0; /* memory that needs no lock */
     if (there || (next < m->region_count && m->regions[next].address < address + size))
-        return lock_more(replay, address, size, seq);
+        return lock_more(replay, address, size, is_svm, seq);
     if (!map_host(m, address, size, &region.actual))
         return tsm_fail(TSM_E_MEMORY, "no host memory for 0x%llx", (unsigned long long)address);
-    error = lock_pages(replay, region.actual, size);
+    error = lock_pages(replay, address, region.actual, size, is_svm);
     return error ? error : add_region(m, &region, &placed);
+}
+
+int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq)
+{
+    return lock_range(replay, address, size, false, seq);
+}
+
+/* Takes out the newest lock that begins there, and can be given back. */
+static bool take_lock(struct hsa_memory *m, uint64_t address, struct hsa_lock *out)
+{
+    for (size_t i = m->lock_count; i-- > 0;) {
+        if (m->locks[i].address != address || m->locks[i].is_svm)
+            continue;
+        *out = m->locks[i];
+        TSM_ARRAY_REMOVE(m->locks, m->lock_count, i);
+        return true;
+    }
+    return false;
+}
+
+static bool is_locked(const struct hsa_memory *m, const struct tsm_region *region)
+{
+    for (size_t i = 0; i < m->lock_count; i++)
+        if (m->locks[i].address - region->address < region->size)
+            return true;
+    return false;
+}
+
+/* Returns how far [from, end) is free of locks, or, `*is_held`, within one. */
+static uint64_t next_border(const struct hsa_memory *m, uint64_t from, uint64_t end, bool *is_held)
+{
+    *is_held = false;
+    for (size_t i = 0; i < m->lock_count; i++) {
+        const struct hsa_lock *lock = &m->locks[i];
+        const uint64_t lock_end = lock->address + lock->size;
+
+        if (lock->address <= from && from < lock_end) {
+            *is_held = true;
+            return lock_end < end ? lock_end : end;
+        }
+        if (lock->address > from && lock->address < end)
+            end = lock->address;
+    }
+    return end;
+}
+
+/* Bytes that no lock holds any more are the program's alone: when they are locked again,
+ * the trace has what is not zero there. */
+static void clear_unlocked(struct hsa_memory *m, const struct tsm_region *region, uint8_t *left,
+                           const struct hsa_lock *lock)
+{
+    const uint64_t region_end = region->address + region->size;
+    const uint64_t lock_end = lock->address + lock->size;
+    const uint64_t end = lock_end < region_end ? lock_end : region_end;
+    uint64_t until;
+
+    for (uint64_t from = lock->address; from < end; from = until) {
+        const uint64_t inside = from - region->address;
+        bool is_held;
+
+        until = next_border(m, from, end, &is_held);
+        if (is_held)
+            continue;
+        memset(pointer(region->actual + inside), 0, until - from);
+        if (left)
+            memset(left + inside, 0, until - from);
+    }
 }
 
 /* The region stays as long as any lock of it does. */
@@ -419,14 +520,15 @@ static int unlock(struct hsa_replay *replay, uint64_t address)
     struct hsa_memory *m = &replay->memory;
     const struct tsm_region *there = hsa_memory_find(m, address);
     struct hsa_placed *placed = there ? &m->placed[there - m->regions] : NULL;
+    struct hsa_lock lock;
 
-    if (!placed || !placed->lock_count)
+    if (!placed || placed->how != HSA_HOW_HOST || !take_lock(m, address, &lock))
         return 0;
-    placed->lock_count--;
-    if (placed->how != HSA_HOW_HOST)
-        return 0; /* of memory that needs no lock */
     replay->calls.hsa_amd_memory_unlock(pointer(hsa_memory_translate(m, address)));
-    return placed->lock_count ? 0 : hsa_memory_release(replay, there->address);
+    if (!is_locked(m, there))
+        return hsa_memory_release(replay, there->address);
+    clear_unlocked(m, there, placed->left, &lock);
+    return 0;
 }
 
 int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
@@ -440,6 +542,25 @@ int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t ac
 
 /* ---- release -----------------------------------------------------------------------------------
  */
+
+/* Gives back all locks that are left within the region. */
+static hsa_status_t give_locks_back(struct hsa_replay *replay, const struct tsm_region *region)
+{
+    struct hsa_memory *m = &replay->memory;
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+
+    for (size_t i = m->lock_count; i-- > 0;) {
+        const uint64_t inside = m->locks[i].address - region->address;
+        hsa_status_t one;
+
+        if (inside >= region->size)
+            continue;
+        one = replay->calls.hsa_amd_memory_unlock(pointer(region->actual + inside));
+        status = status == HSA_STATUS_SUCCESS ? one : status;
+        TSM_ARRAY_REMOVE(m->locks, m->lock_count, i);
+    }
+    return status;
+}
 
 static hsa_status_t release(struct hsa_replay *replay, const struct tsm_region *region,
                             const struct hsa_placed *placed)
@@ -461,8 +582,7 @@ static hsa_status_t release(struct hsa_replay *replay, const struct tsm_region *
     case HSA_HOW_POOL:
         return calls->hsa_amd_memory_pool_free(pointer(region->actual));
     case HSA_HOW_HOST: /* the pages stay: others may share them */
-        return placed->lock_count ? calls->hsa_amd_memory_unlock(pointer(region->actual))
-                                  : HSA_STATUS_SUCCESS;
+        return give_locks_back(replay, region);
     case HSA_HOW_VARIABLE:
     case HSA_HOW_CONSTANT:
         break;
@@ -493,6 +613,7 @@ void hsa_memory_finish(struct hsa_replay *replay)
     tsm_address_space_finish(&m->space);
     free(m->regions);
     free(m->placed);
+    free(m->locks);
     memset(m, 0, sizeof(*m));
 }
 
@@ -569,11 +690,13 @@ int replay_hsa_amd_svm_attributes_set(struct hsa_replay *replay, const struct sb
 {
     uint64_t address = hsa_slot(record, SLOT_hsa_amd_svm_attributes_set_ptr);
     uint64_t size = hsa_slot(record, SLOT_hsa_amd_svm_attributes_set_size);
-    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
 
-    if (region && tsm_range_holds(region->address, region->size, address, size))
-        return 0;
-    return hsa_memory_lock(replay, address, size, record->seq);
+    for (size_t i = 0; i < replay->memory.lock_count; i++) {
+        const struct hsa_lock *lock = &replay->memory.locks[i];
+        if (lock->is_svm && tsm_range_holds(lock->address, lock->size, address, size))
+            return 0;
+    }
+    return lock_range(replay, address, size, true, record->seq);
 }
 
 int replay_hsa_amd_memory_unlock(struct hsa_replay *replay, const struct sbt_record *record)
@@ -591,7 +714,6 @@ int replay_hsa_memory_deregister(struct hsa_replay *replay, const struct sbt_rec
 {
     return unlock(replay, hsa_slot(record, SLOT_hsa_memory_deregister_ptr));
 }
-
 
 int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size)
 {

@@ -218,7 +218,6 @@ int replay_aql_kernel_dispatch(struct hsa_replay *replay, const struct sbt_recor
     if (!kernel || !stream)
         return tsm_fail(TSM_E_FORMAT, "a dispatch of a kernel that was never made");
     packet.kernel_object = kernel->object;
-    packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
     error = set_head(&packet, 1u << HSA_PACKET_TYPE_KERNEL_DISPATCH,
                      hsa_slot(record, SLOT_aql_kernel_dispatch_header),
                      hsa_slot(record, SLOT_aql_kernel_dispatch_setup));
@@ -226,6 +225,7 @@ int replay_aql_kernel_dispatch(struct hsa_replay *replay, const struct sbt_recor
         error = put_arguments(replay, stream, kernel, record, &packet);
     if (error)
         return error;
+    packet.completion_signal = hsa_timing_sending(replay, record, stream, completion);
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
 }
@@ -260,6 +260,8 @@ int replay_aql_agent_dispatch(struct hsa_replay *replay, const struct sbt_record
         header, performs ? hsa_slot(record, SLOT_aql_agent_dispatch_type) : 0);
     if (error)
         return error;
+    if (completion)
+        hsa_timing_sending(replay, record, stream, completion);
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
 }
@@ -284,6 +286,8 @@ int replay_aql_barrier_and(struct hsa_replay *replay, const struct sbt_record *r
                      hsa_slot(record, SLOT_aql_barrier_and_header), 0);
     if (error)
         return error;
+    if (completion)
+        hsa_timing_sending(replay, record, stream, completion);
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
 }
@@ -323,6 +327,8 @@ int replay_aql_barrier_value(struct hsa_replay *replay, const struct sbt_record 
                      hsa_slot(record, SLOT_aql_barrier_value_header), HSA_AMD_FORMAT_BARRIER_VALUE);
     if (error)
         return error;
+    if (completion)
+        hsa_timing_sending(replay, record, stream, completion);
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
 }

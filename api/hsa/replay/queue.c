@@ -278,7 +278,10 @@ int replay_hsa_queue_create(struct hsa_replay *replay, const struct sbt_record *
             (hsa_queue_type32_t)hsa_slot(record, SLOT_hsa_queue_create_type), on_error, stream,
             (uint32_t)hsa_slot(record, SLOT_hsa_queue_create_private_segment_size),
             (uint32_t)hsa_slot(record, SLOT_hsa_queue_create_group_segment_size), &stream->queue);
-    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_queue_create", status);
+    if (status != HSA_STATUS_SUCCESS)
+        return hsa_fail(replay, "hsa_queue_create", status);
+    hsa_timing_queue(replay, stream, agent);
+    return 0;
 }
 
 static void end_queue(struct hsa_replay *replay, struct hsa_stream *stream)

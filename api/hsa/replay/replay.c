@@ -28,6 +28,8 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
         return tsm_fail(TSM_E_MEMORY, "no memory for the HSA backend");
     state->replay.reader = reader;
     state->replay.options = options;
+    pthread_mutex_init(&state->replay.timing.lock, NULL);
+    tsm_time_list_init(&state->replay.timing.done);
     *out = state;
     return 0;
 }
@@ -38,6 +40,9 @@ static void backend_close(struct tsm_backend_state *state)
 
     if (replay->is_up) {
         hsa_streams_finish(replay);
+    }
+    hsa_timing_finish(replay);
+    if (replay->is_up) {
         hsa_signals_finish(replay);
         hsa_virtual_finish(replay);
         hsa_code_finish(replay);
@@ -130,8 +135,8 @@ static int write_host(struct hsa_replay *replay, const struct sbt_record *record
                       const struct sbt_schema *schema)
 {
     uint64_t address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0);
-    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
     int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    struct hsa_region_part part = {0};
     struct sbt_blob blob;
     int got;
 
@@ -140,12 +145,17 @@ static int write_host(struct hsa_replay *replay, const struct sbt_record *record
     got = hsa_arguments_written(replay, address, &blob);
     if (got)
         return got;
-    if (!region || !tsm_range_holds(region->address, region->size, address, blob.size))
-        return 0; /* released meanwhile */
-    got = sbt_reader_blob(replay->reader, &blob, 0,
-                          (void *)(uintptr_t)(region->actual + (address - region->address)),
-                          blob.size);
-    return got < 0 ? got : hsa_memory_leave(replay, address, blob.size);
+    if (address + blob.size < address)
+        return tsm_fail(TSM_E_FORMAT, "has bytes behind the end of memory");
+    while (got >= 0 && hsa_memory_next_part(&replay->memory, address, blob.size, &part)) {
+        if (!part.region->is_host)
+            continue;
+        got = sbt_reader_blob(replay->reader, &blob, part.address - address,
+                              (void *)(uintptr_t)part.actual, part.size);
+        if (got >= 0)
+            got = hsa_memory_leave(replay, part.address, part.size);
+    }
+    return got < 0 ? got : 0;
 }
 
 static int core(struct hsa_replay *replay, const struct sbt_record *record,
@@ -318,6 +328,21 @@ static const struct tsm_backend_checkpoint checkpoint_table = {
     .fast_forward = backend_fast_forward,
 };
 
+static int backend_timing_start(struct tsm_backend_state *state, uint64_t seq_first)
+{
+    return hsa_timing_start(&state->replay, seq_first);
+}
+
+static int backend_timing_report(struct tsm_backend_state *state, tsm_time_user report, void *user)
+{
+    return hsa_timing_report(&state->replay, report, user);
+}
+
+static const struct tsm_backend_timing timing_table = {
+    .start = backend_timing_start,
+    .report = backend_timing_report,
+};
+
 static const struct tsm_backend_compare compare_table = {
     .last_host_bytes = backend_last_host_bytes,
 };
@@ -346,6 +371,7 @@ const struct tsm_backend hsa_backend = {
     .sync = &sync_table,
     .waits = &waits_table,
     .checkpoint = &checkpoint_table,
+    .timing = &timing_table,
     .compare = &compare_table,
     .report = &report_table,
 };

@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "replay/address_space.h"
 #include "replay/backend.h"
+#include "replay/time_list.h"
 
 #define HSA_PAGE 4096u
 
@@ -81,13 +82,20 @@ enum hsa_how {
 
 struct hsa_placed {
     enum hsa_how how;
-    uint64_t handle;     /* of HSA_HOW_VIRTUAL */
-    uint64_t mapped;     /* bytes */
-    uint32_t lock_count; /* of HSA_HOW_HOST: locks that were not given back */
-    uint8_t *left;       /* what the program last left in the host's memory; NULL: nothing yet */
+    uint64_t handle; /* of HSA_HOW_VIRTUAL */
+    uint64_t mapped; /* bytes */
+    uint8_t *left;   /* what the program last left in the host's memory; NULL: nothing yet */
+};
+
+/* Memory of the program that is locked, or shared by its attributes: no unlock ends that. */
+struct hsa_lock {
+    uint64_t address, size;
+    bool is_svm;
 };
 
 struct hsa_memory {
+    struct hsa_lock *locks; /* of regions with HSA_HOW_HOST; oldest first */
+    size_t lock_count, lock_capacity;
     struct tsm_address_space space; /* recorded, whole pages */
     struct tsm_region *regions;     /* by recorded address */
     struct hsa_placed *placed;      /* of each region */
@@ -119,6 +127,15 @@ void hsa_memory_allow_host(struct hsa_memory *m, uint64_t address, uint64_t size
 int hsa_memory_release(struct hsa_replay *replay, uint64_t address);
 /* NULL: nothing of the recording is there. */
 const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t address);
+/* Gives what a region holds of [address, address + size), which does not wrap around: of the first
+ * region, or (`part` is the one before) of the next. Locks that overlap were recorded as one; in a
+ * replay some of them may be gone, or be there without the others. False: there is no more. */
+struct hsa_region_part {
+    const struct tsm_region *region; /* NULL: begin */
+    uint64_t address, actual, size;
+};
+bool hsa_memory_next_part(const struct hsa_memory *m, uint64_t address, uint64_t size,
+                          struct hsa_region_part *part);
 /* Tests whether all of those bytes are memory of the recording, in one piece. */
 bool hsa_memory_holds(const struct hsa_memory *m, uint64_t address, uint64_t size);
 /* The same for a box that is not empty: width in bytes, height, depth, bytes from row to row and
@@ -150,6 +167,8 @@ struct hsa_signal_state {
     bool is_known;  /* atomic */
     int64_t wanted; /* a value that lets the last one go on that waits for it, if any does */
     bool is_wanted;
+    struct hsa_timed
+        *timed; /* the last command that completes it (timing.c); NULL: none was timed */
 };
 
 int hsa_signal_make(struct hsa_replay *replay, uint64_t id, int64_t value);
@@ -183,6 +202,7 @@ void hsa_signals_finish(struct hsa_replay *replay);
 
 struct hsa_stream {
     hsa_queue_t *queue; /* NULL: of copies */
+    hsa_agent_t agent;  /* of the queue */
     bool is_software;   /* of the software GPU */
     uint64_t sent;      /* packets */
     hsa_signal_t fence;
@@ -227,6 +247,32 @@ int hsa_stream_received(struct hsa_stream *stream, uint64_t position, const uint
 /* Fails when a queue has, because of the sandbox. */
 int hsa_streams_check(const struct hsa_replay *replay);
 void hsa_streams_finish(struct hsa_replay *replay);
+
+/* ---- times of commands on the device (timing.c) --------------------------------------------
+ */
+
+struct hsa_timing {
+    bool is_on;
+    uint64_t seq_first;
+    uint64_t frequency, start_ticks;    /* of the runtime's clock; when the run began */
+    pthread_mutex_t lock;               /* of what signals complete, and of the rest */
+    struct hsa_timed *under_way, *free; /* dispatches with a signal of ours */
+    size_t under_way_count, look_count; /* so many, and one looks for complete ones */
+    struct tsm_time_list done;
+};
+
+/* A packet on a queue, or a copy (`queue` NULL), that completes a signal (NULL: none) is sent
+ * next. Returns the signal that it is to complete. */
+hsa_signal_t hsa_timing_sending(struct hsa_replay *replay, const struct sbt_record *record,
+                                const struct hsa_stream *queue,
+                                struct hsa_signal_state *completion);
+/* The stream's queue was created. */
+void hsa_timing_queue(struct hsa_replay *replay, struct hsa_stream *stream, hsa_agent_t agent);
+/* Implement tsm_backend_timing. */
+int hsa_timing_start(struct hsa_replay *replay, uint64_t seq_first);
+int hsa_timing_report(struct hsa_replay *replay, tsm_time_user report, void *user);
+/* Before the signals go. */
+void hsa_timing_finish(struct hsa_replay *replay);
 
 /* ---- images and samplers (image.c) --------------------------------------------------
  */
@@ -283,6 +329,7 @@ struct hsa_replay {
     uint64_t untranslated_count;
     const struct hsa_kernel_state *untranslated_kernel;
     uint32_t untranslated_offset;
+    struct hsa_timing timing;
 };
 
 int hsa_fail(const struct hsa_replay *replay, const char *call, hsa_status_t status);

@@ -135,6 +135,7 @@ int hsa_signal_make(struct hsa_replay *replay, uint64_t id, int64_t value)
     error = hsa_object_add(replay, HSA_OBJECT_SIGNAL, id, (uint64_t)(uintptr_t)signal);
     if (error) {
         replay->calls.hsa_signal_destroy(signal->raw);
+        free(signal->timed);
         free(signal);
         return error;
     }

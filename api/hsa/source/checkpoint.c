@@ -8,24 +8,18 @@
 
 #include "api/hsa/hsa_wrappers.h"
 #include "api/hsa/source/encode.h"
-#include "base/clock.h"
+#include "base/thread.h"
 
 #include <string.h>
-#include <time.h>
-
-bool hsa_napped(uint64_t until_ns)
-{
-    struct timespec t = {0, 50000};
-
-    if (tsm_monotonic_ns() >= until_ns)
-        return false;
-    nanosleep(&t, NULL);
-    return true;
-}
 
 bool hsa_checkpoint_quiet(uint64_t until_ns)
 {
-    return hsa_queues_quiet(until_ns) && hsa_copies_quiet(until_ns);
+    if (!hsa_queues_quiet(until_ns))
+        return false;
+    while (hsa_count_any_copy())
+        if (!tsm_nap_until(until_ns))
+            return false;
+    return true;
 }
 
 static bool save_signal(void *user, const struct tsm_handle *handle)

@@ -1,79 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies. Nothing orders them but signals, so each is put on a stream on which everything is known
- * to be complete; only where there are more copies under way than STREAM_MAX, streams are shared.
+ * Copies. Nothing orders them but signals.
  */
 #include "api/hsa/source/source.h"
 
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
 #include "api/hsa/source/encode.h"
-#include "capture/call/streams.h"
-#include "capture/lock.h"
 
-#include <string.h>
-
-#define STREAM_MAX 64u
 #define DEP_MAX    256u
 #define LOOK_EVERY                                                                                 \
     512u /* copies whose end was not seen: look for it, before there are too many                  \
           */
-
-static struct {
-    struct tsm_lock lock;
-    uint32_t count, next;
-    struct tsm_stream *all[STREAM_MAX];
-    uint64_t expected[STREAM_MAX]; /* position of the last copy that was put there */
-} streams;
-
-static bool is_idle(uint32_t at)
-{
-    return __atomic_load_n(&streams.all[at]->completed, __ATOMIC_ACQUIRE) >= streams.expected[at];
-}
-
-static uint32_t choose(void)
-{
-    for (uint32_t i = 0; i < streams.count; i++)
-        if (is_idle(i))
-            return i;
-    if (streams.count < STREAM_MAX) {
-        streams.all[streams.count] = tsm_stream_create(SBT_API_HSA);
-        return streams.count++;
-    }
-    return streams.next++ % STREAM_MAX;
-}
-
-/* In a call that has begun. */
-struct tsm_stream *hsa_copy_stream(void)
-{
-    struct tsm_stream *stream;
-    uint32_t at;
-
-    tsm_lock_take(&streams.lock);
-    at = choose();
-    stream = streams.all[at];
-    streams.expected[at] += !tsm_session_waiting(); /* then nothing takes a place there */
-    tsm_lock_give(&streams.lock);
-    return stream;
-}
-
-bool hsa_copies_idle(void)
-{
-    bool idle = true;
-
-    tsm_lock_take(&streams.lock);
-    for (uint32_t i = 0; i < streams.count && idle; i++)
-        idle = is_idle(i);
-    tsm_lock_give(&streams.lock);
-    return idle;
-}
-
-void hsa_copies_forked(void)
-{
-    memset(&streams, 0, sizeof(streams));
-}
-
-/* ---- */
 
 static void gives_back_box(struct tsm_call *call, const struct tsm_box *box, bool complete)
 {
@@ -116,7 +54,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
     if (!tsm_call_begin(&call, TYPE_hsa_memory_copy))
         return hsa_runtime.hsa_memory_copy(dst, src, size);
     hsa_memory_reveal(&src, sizeof(src));
-    hsa_memory_begins(&src, sizeof(src));
+    hsa_uses_begin(&src, sizeof(src));
     tsm_hostmem_publish();
     stream = hsa_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
@@ -207,7 +145,7 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
     if (!tsm_call_begin(call, type))
         return false;
     hsa_memory_reveal(src, sizeof(*src));
-    hsa_memory_begins(src, sizeof(*src));
+    hsa_uses_begin(src, sizeof(*src));
     tsm_hostmem_publish();
     stream = hsa_copy_stream();
     tsm_call_on_stream(call, stream, TSM_ENQUEUES);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Counts signals down. Each command takes 1 from its completion signal when it is complete; so a
- * signal has a value that is known here when all that was sent is complete. Each command takes 1
- * from its completion signal when it is complete; so a signal has, when all that was sent is
- * complete, a value that is known here. Whoever reads that value, the program or the recorder,
- * knows that these commands are complete, however the program waits.
+ * signal has, when all that was sent is complete, a value that is known here. Whoever reads that
+ * value, the program or the recorder, knows that these commands are complete, however the program
+ * waits.
  *
  * The value is not known where other processes or the program, through a pointer, change it as
  * well, or where bits of it are changed while commands are under way.
@@ -21,18 +20,6 @@
 #include <string.h>
 
 #define LATE_MAX 256u
-
-struct hsa_landing {
-    struct hsa_landing *next;
-    struct tsm_stream *stream;
-    uint64_t position;
-    bool in_order; /* everything before it on its stream is complete then, too */
-    bool is_late;  /* the program may have known for long */
-    hsa_signal_t signal;
-    hsa_signal_value_t value; /* that showed it */
-    uint64_t sent_ns;         /* 0: not timed */
-    bool is_copy;
-};
 
 /* State of a signal's handle, as `user`. */
 struct hsa_count {
@@ -266,19 +253,12 @@ static void insert_landed(struct order *order, struct hsa_landing *landing)
     *link = landing;
 }
 
-static void complete(struct hsa_landing *landing)
+void hsa_count_landed(struct hsa_landing *landing)
 {
     struct tsm_stream *stream = landing->stream;
     uint64_t completed = __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE);
     struct order *order;
 
-    hsa_memory_landed(stream, landing->position, landing->in_order, landing->is_late);
-    if (landing->sent_ns)
-        hsa_gpu_time_end(stream, landing->position, landing->signal, landing->is_copy,
-                         landing->sent_ns);
-    if (landing->is_late)
-        tsm_readback_lost(stream, landing->position);
-    tsm_readback_landed(stream, landing->position);
     if (landing->in_order && landing->position > completed)
         completed = landing->position;
     tsm_lock_take(&lock);
@@ -293,26 +273,16 @@ static void complete(struct hsa_landing *landing)
     tsm_stream_complete(stream, completed);
 }
 
-void hsa_count_land(struct hsa_landing *landings)
-{
-    while (landings) {
-        struct hsa_landing *next = landings->next;
-        complete(landings);
-        landings = next;
-    }
-}
-
-void hsa_landed(struct tsm_stream *stream, uint64_t position)
+struct hsa_landing *hsa_count_landing(struct tsm_stream *stream, uint64_t position)
 {
     struct hsa_landing *landing;
 
     tsm_lock_take(&lock);
     landing = landing_take();
     tsm_lock_give(&lock);
-    if (!landing)
-        return;
-    *landing = (struct hsa_landing){.stream = stream, .position = position};
-    complete(landing);
+    if (landing)
+        *landing = (struct hsa_landing){.stream = stream, .position = position};
+    return landing;
 }
 
 /* The lock is held. */
@@ -716,8 +686,7 @@ void hsa_count_publish_arguments(void)
 /* ---- checkpoints -------------------------------------------------------------------------------
  */
 
-/* The next copy's signal that has not its last value. */
-static bool any_copy(void)
+bool hsa_count_any_copy(void)
 {
     bool found = false;
 
@@ -726,12 +695,4 @@ static bool any_copy(void)
         found = c->has_copy && value_of(c) > (c->is_known ? c->expected : 0);
     tsm_lock_give(&lock);
     return found;
-}
-
-bool hsa_copies_quiet(uint64_t until_ns)
-{
-    while (any_copy())
-        if (!hsa_napped(until_ns))
-            return false;
-    return true;
 }

@@ -17,6 +17,7 @@
 struct range {
     uint64_t start, end;
     bool is_inside; /* of memory that is known without the lock */
+    bool is_svm;    /* shared by its attributes: no unlock ends that */
 };
 
 static struct {
@@ -43,17 +44,25 @@ static bool push(const struct range *range)
     return true;
 }
 
-/* The newest lock that begins there. */
+/* The newest lock that begins there, and can be given back. */
 static bool pop(uint64_t start, struct range *out)
 {
     for (uint32_t i = locks.count; i-- > 0;) {
-        if (locks.all[i].start != start)
+        if (locks.all[i].start != start || locks.all[i].is_svm)
             continue;
         *out = locks.all[i];
         memmove(&locks.all[i], &locks.all[i + 1], (locks.count - i - 1) * sizeof(*locks.all));
         locks.count--;
         return true;
     }
+    return false;
+}
+
+static bool is_svm_already(uint64_t start, uint64_t end)
+{
+    for (uint32_t i = 0; i < locks.count; i++)
+        if (locks.all[i].is_svm && locks.all[i].start <= start && locks.all[i].end >= end)
+            return true;
     return false;
 }
 
@@ -93,12 +102,17 @@ static bool next_part(const struct range *within, uint64_t from, struct range *o
 
 /* Changes so far are recorded, and what is there then: zeros of memory that is tracked again count
  * as none. The record of the call is written. */
-static void lock_range(uint64_t start, uint64_t size)
+static void lock_range(uint64_t start, uint64_t size, bool is_svm)
 {
-    struct range range = {start, start + size, hsa_memory_in_one(start, size)}, whole = range;
+    struct range range = {start, start + size, hsa_memory_in_one(start, size), is_svm};
+    struct range whole = range;
     bool ok, is_new;
 
     tsm_lock_take(&locks.lock);
+    if (is_svm && is_svm_already(start, start + size)) {
+        tsm_lock_give(&locks.lock);
+        return;
+    }
     is_new = !range.is_inside;
     if (is_new)
         grow(&whole);
@@ -123,14 +137,13 @@ static void lock_range(uint64_t start, uint64_t size)
 
 void hsa_then_lock(void *host_ptr, size_t size)
 {
-    lock_range(HSA_SLOT(host_ptr), size);
+    lock_range(HSA_SLOT(host_ptr), size, false);
 }
 
 /* Nothing tells when such memory goes: what comes to the same address is watched, too. */
 void hsa_then_svm(void *ptr, size_t size)
 {
-    if (!hsa_memory_in_one(HSA_SLOT(ptr), size))
-        lock_range(HSA_SLOT(ptr), size);
+    lock_range(HSA_SLOT(ptr), size, true);
 }
 
 void hsa_then_unlock(void *host_ptr)

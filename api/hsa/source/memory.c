@@ -108,7 +108,7 @@ static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
 
 /* ---- */
 
-void hsa_memory_destroyed(uint64_t address)
+bool hsa_memory_remove(uint64_t address, uint64_t *vmem)
 {
     struct allocation gone = {0};
     uint32_t at;
@@ -125,10 +125,8 @@ void hsa_memory_destroyed(uint64_t address)
     tsm_lock_give(&table.lock);
     if (gone.is_tracked)
         tsm_hostmem_untrack(address);
-    if (gone.vmem)
-        hsa_virtual_unmapped(gone.vmem);
-    if (gone.size)
-        hsa_virtual_forget(address);
+    *vmem = gone.vmem;
+    return gone.size != 0;
 }
 
 enum hsa_memory_kind hsa_memory_kind_of(uint64_t address)
@@ -199,8 +197,8 @@ void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call 
     const uint8_t *bytes = arguments;
     uint64_t word;
 
-    if (!checks && !tsm_hostmem_any())
-        return;
+    if (!call->stream || (!checks && !tsm_hostmem_any()))
+        return; /* a command that is not kept has no place */
     if (checks)
         tsm_hostmem_shared(is_under_way);
     tsm_lock_take(&table.lock);
@@ -238,7 +236,8 @@ static bool was_given(uint64_t start, uint32_t *stream, uint64_t *position)
     return by != NULL;
 }
 
-bool hsa_memory_takes_turn(uint64_t address)
+/* Notes one more result that is too large to be read each time. Returns whether it is its turn. */
+static bool takes_turn(uint64_t address)
 {
     struct allocation *found;
     uint32_t count = 0;
@@ -249,6 +248,11 @@ bool hsa_memory_takes_turn(uint64_t address)
         count = ++found->large_count;
     tsm_lock_give(&table.lock);
     return count && (count & (count - 1)) == 0;
+}
+
+void hsa_memory_results(void)
+{
+    hsa_uses_results(takes_turn);
 }
 
 void hsa_memory_written(void)
@@ -376,47 +380,6 @@ void hsa_after_pool(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t memory
 {
     if (ok)
         hsa_memory_created(HSA_OBJECT_POOL, memory_pool.handle, *ptr, size);
-}
-
-/* ---- and going ---------------------------------------------------------------------------------
- */
-
-static uint32_t notifier_count; /* ever */
-
-void hsa_after_notifier(struct tsm_call *call, bool ok)
-{
-    if (ok)
-        __atomic_fetch_add(&notifier_count, 1, __ATOMIC_RELAXED);
-}
-
-/* A function of the program that is called meanwhile makes calls of its own: these are recorded,
- * after this one, when its record is complete. */
-WRAPPED hsa_status_t frees(uint32_t type, hsa_status_t (*real)(void *ptr), void *ptr)
-{
-    hsa_status_t status = HSA_STATUS_SUCCESS;
-    bool notifies = __atomic_load_n(&notifier_count, __ATOMIC_RELAXED) > 0;
-    struct tsm_call call;
-
-    hsa_look_around();
-    if (!tsm_call_begin(&call, type))
-        return real(ptr);
-    hsa_memory_destroyed(HSA_SLOT(ptr));
-    if (!notifies)
-        status = real(ptr);
-    tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
-    tsm_call_slot(&call, HSA_SLOT(ptr));
-    tsm_call_commit(&call);
-    return notifies ? real(ptr) : status;
-}
-
-hsa_status_t hook_hsa_memory_free(void *ptr)
-{
-    return frees(TYPE_hsa_memory_free, hsa_runtime.hsa_memory_free, ptr);
-}
-
-hsa_status_t hook_hsa_amd_memory_pool_free(void *ptr)
-{
-    return frees(TYPE_hsa_amd_memory_pool_free, hsa_runtime.hsa_amd_memory_pool_free, ptr);
 }
 
 bool hsa_memory_in_one(uint64_t start, uint64_t size)

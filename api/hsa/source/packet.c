@@ -58,7 +58,7 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     bool has_news;
 
     has_news = hsa_memory_reveal(packet->kernarg_address, size);
-    has_news |= hsa_memory_begins(packet->kernarg_address, size);
+    has_news |= hsa_uses_begin(packet->kernarg_address, size);
     if (has_news)
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);
@@ -164,7 +164,7 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
     bool has_news;
 
     has_news = hsa_memory_reveal(words, size);
-    has_news |= hsa_memory_begins(words, size);
+    has_news |= hsa_uses_begin(words, size);
     if (has_news)
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);

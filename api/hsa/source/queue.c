@@ -12,139 +12,32 @@
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
 #include "api/hsa/source/encode.h"
+#include "api/hsa/source/queue.h"
+#include "base/thread.h"
 #include "capture/call/streams.h"
 #include "capture/lock.h"
-#include "capture/session.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
-#define QUEUE_MAX   4096u
 #define PACKET_SIZE 64u
 #define TYPE_MASK   ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1)
 
-struct hsa_queue_state {
-    struct tsm_lock lock;
-    hsa_queue_t *given; /* the program's: a soft queue; NULL: destroyed */
-    hsa_queue_t *real;
-    struct tsm_stream *stream;
-    uint64_t next; /* index of the first packet that was not passed on */
-    /* Barriers of ours in `real`, how many << 44 | index there of the newest: changed with the
-     * lock. */
-    uint64_t barriers;
-    uint64_t barrier_next; /* `next` when the newest was put there */
-    bool barrier_waits;    /* its end was not seen */
-    bool is_software;      /* hsa_agent_is_software() */
-    uint64_t rung;         /* packets before that index were rung for */
-    uint64_t room;         /* the runtime's ring has room before that index there */
-    bool is_behind;        /* packets that were rung for could not be taken: see pump() */
-    bool is_gone;          /* being destroyed */
-    hsa_agent_t agent;
-    /* State of hsa_amd_queue_intercept_create(): functions, the newest first; the runtime's next
-     * index. */
-    bool is_intercepted;
-    const struct hsa_interceptor *interceptors;
-    uint64_t real_next;
-    hsa_signal_t fence; /* what it counts down */
-    hsa_queue_callback_t callback;
-    void *data;
-};
+static uint32_t pumping; /* there is a thread that runs pump() */
 
-static struct hsa_queue_state *all[QUEUE_MAX]; /* NULL: a free place */
-static uint32_t count;                         /* places that were ever taken */
-static uint32_t pumping;                       /* there is a thread that runs pump() */
-
-/* Adds the queue to the list. Returns false if there are too many. */
-static bool add_to_all(struct hsa_queue_state *queue)
+void hsa_queues_forked(void)
 {
-    for (uint32_t i = 0; i < QUEUE_MAX; i++) {
-        struct hsa_queue_state *none = NULL;
-        uint32_t there = __atomic_load_n(&count, __ATOMIC_RELAXED);
-
-        if (!__atomic_compare_exchange_n(&all[i], &none, queue, false, __ATOMIC_RELEASE,
-                                         __ATOMIC_RELAXED))
-            continue;
-        while (there <= i && !__atomic_compare_exchange_n(&count, &there, i + 1, false,
-                                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-            ;
-        return true;
-    }
-    return false;
-}
-
-static void remove_from_all(struct hsa_queue_state *queue)
-{
-    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
-
-    for (uint32_t i = 0; i < there; i++) {
-        struct hsa_queue_state *same = queue;
-        __atomic_compare_exchange_n(&all[i], &same, NULL, false, __ATOMIC_RELEASE,
-                                    __ATOMIC_RELAXED);
-    }
-}
-
-/* The table of handles ends with the recording, of which the disk may be full; what is sent to the
- * queues that the program has goes to the runtime for as long as they live. `queue` NULL: that of
- * the doorbell. */
-static struct hsa_queue_state *find_unrecorded(const hsa_queue_t *queue, hsa_signal_t doorbell)
-{
-    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
-
-    for (uint32_t i = 0; i < there && !tsm_session_of_call(); i++) {
-        struct hsa_queue_state *state = __atomic_load_n(&all[i], __ATOMIC_ACQUIRE);
-        const hsa_queue_t *given = state ? __atomic_load_n(&state->given, __ATOMIC_ACQUIRE) : NULL;
-        if (given && (queue ? given == queue : given->doorbell_signal.handle == doorbell.handle))
-            return state;
-    }
-    return NULL;
-}
-
-struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal)
-{
-    const struct tsm_handle *handle = hsa_find(HSA_OBJECT_DOORBELL, signal.handle);
-
-    return handle ? handle->user : find_unrecorded(NULL, signal);
-}
-
-static struct hsa_queue_state *by_queue(const hsa_queue_t *queue)
-{
-    const struct tsm_handle *handle = queue ? hsa_find(HSA_OBJECT_QUEUE, HSA_SLOT(queue)) : NULL;
-
-    if (handle || !queue)
-        return handle ? handle->user : NULL;
-    return find_unrecorded(queue, (hsa_signal_t){0});
+    pumping = 0;
 }
 
 /* The runtime's own queue behind the program's. */
 static hsa_queue_t *behind(const hsa_queue_t *queue)
 {
-    const struct hsa_queue_state *state = by_queue(queue);
+    const struct hsa_queue_state *state = hsa_queue_by_pointer(queue);
 
     return state ? state->real : (hsa_queue_t *)(uintptr_t)queue;
-}
-
-bool hsa_queues_idle(void)
-{
-    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
-
-    for (uint32_t i = 0; i < there && i < QUEUE_MAX; i++) {
-        const struct hsa_queue_state *queue = __atomic_load_n(&all[i], __ATOMIC_ACQUIRE);
-        const struct tsm_stream *stream = queue && queue->given ? queue->stream : NULL;
-        if (stream && __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE) <
-                          __atomic_load_n(&stream->position, __ATOMIC_ACQUIRE))
-            return false;
-    }
-    return true;
-}
-
-void hsa_queues_forked(void)
-{
-    memset(all, 0, sizeof(all));
-    count = 0;
-    pumping = 0;
 }
 
 /* ---- indices -----------------------------------------------------------------------------------
@@ -325,12 +218,12 @@ __attribute__((noinline)) static bool pump_queue(struct hsa_queue_state *queue, 
 
 static bool pump_all(bool *left)
 {
-    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+    const uint32_t there = hsa_queue_list_count();
     bool done = false;
 
     *left = false;
-    for (uint32_t i = 0; i < there && i < QUEUE_MAX; i++) {
-        struct hsa_queue_state *queue = __atomic_load_n(&all[i], __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < there; i++) {
+        struct hsa_queue_state *queue = hsa_queue_list_at(i);
         if (queue && __atomic_load_n(&queue->is_behind, __ATOMIC_ACQUIRE))
             done |= pump_queue(queue, left);
     }
@@ -358,20 +251,16 @@ static void *pump(void *unused)
 
 static void start_pump(void)
 {
-    sigset_t blocked, before;
     pthread_t thread;
 
     if (__atomic_exchange_n(&pumping, 1, __ATOMIC_SEQ_CST))
         return;
-    sigfillset(&blocked);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    if (pthread_create(&thread, NULL, pump, NULL) == 0) {
+    if (tsm_thread_create_blocked(&thread, pump, NULL) == 0) {
         pthread_detach(thread);
     } else {
         __atomic_store_n(&pumping, 0, __ATOMIC_SEQ_CST);
         tsm_session_unmodelled("packets for which there was no room", true);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* From a tool's function: the packet is taken when that has returned. */
@@ -385,7 +274,7 @@ __attribute__((noinline)) void hsa_queue_ring(struct hsa_queue_state *queue,
         return;
     hsa_pointers_look(false);
     /* The program may have learnt from memory what is complete. */
-    if (hsa_memory_is_used() || tsm_readbacks_pending())
+    if (hsa_uses_any() || tsm_readbacks_pending())
         hsa_look_around();
     tsm_hostmem_publish();
     tsm_lock_take(&queue->lock);
@@ -432,7 +321,7 @@ static bool send_barrier(struct hsa_queue_state *queue)
 static bool await_barrier(struct hsa_queue_state *queue, uint64_t until_ns)
 {
     while (queue->barrier_waits && hsa_runtime.hsa_signal_load_scacquire(queue->fence) > 0)
-        if (!hsa_napped(until_ns))
+        if (!tsm_nap_until(until_ns))
             return false;
     queue->barrier_waits = false;
     return true;
@@ -448,7 +337,7 @@ static bool settle(struct hsa_queue_state *queue, uint64_t until_ns)
         return true; /* nothing came since */
     while (hsa_runtime.hsa_queue_load_read_index_scacquire(queue->real) !=
            real_index(queue, queue->next))
-        if (!hsa_napped(until_ns))
+        if (!tsm_nap_until(until_ns))
             return false;
     return send_barrier(queue) && await_barrier(queue, until_ns);
 }
@@ -456,11 +345,11 @@ static bool settle(struct hsa_queue_state *queue, uint64_t until_ns)
 /* A thread that is just ringing holds the lock and may itself be held back. */
 bool hsa_queues_quiet(uint64_t until_ns)
 {
-    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
-    bool quiet = there <= QUEUE_MAX;
+    const uint32_t there = hsa_queue_list_count();
+    bool quiet = true;
 
     for (uint32_t i = 0; i < there && quiet; i++) {
-        struct hsa_queue_state *queue = __atomic_load_n(&all[i], __ATOMIC_ACQUIRE);
+        struct hsa_queue_state *queue = hsa_queue_list_at(i);
         if (!queue || !queue->given)
             continue;
         quiet = tsm_lock_try(&queue->lock);
@@ -510,7 +399,7 @@ static bool intercept(struct hsa_queue_state *queue, hsa_queue_t *real_queue)
     queue->real = real_queue;
     queue->stream = tsm_stream_create(SBT_API_HSA);
     queue->given = make_soft(real_queue);
-    if (queue->given && !add_to_all(queue)) {
+    if (queue->given && !hsa_queue_list_add(queue)) {
         hsa_signal_t doorbell = queue->given->doorbell_signal;
         hsa_runtime.hsa_queue_destroy(queue->given);
         hsa_runtime.hsa_signal_destroy(doorbell);
@@ -623,7 +512,7 @@ hsa_status_t hook_hsa_amd_queue_intercept_register(hsa_queue_pointer_t queue,
                                                    hsa_intercept_handler_t callback,
                                                    void *user_data)
 {
-    struct hsa_queue_state *state = by_queue(queue);
+    struct hsa_queue_state *state = hsa_queue_by_pointer(queue);
     hsa_status_t status = HSA_STATUS_ERROR_INVALID_QUEUE;
     struct tsm_call call;
 
@@ -652,7 +541,7 @@ static uint64_t in_flight(const struct tsm_stream *stream)
 
 hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
 {
-    struct hsa_queue_state *state = by_queue(queue);
+    struct hsa_queue_state *state = hsa_queue_by_pointer(queue);
     struct tsm_call call;
     hsa_signal_t doorbell;
     hsa_status_t status;
@@ -675,7 +564,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
     tsm_lock_take(&state->lock);
     state->is_gone = true;
     tsm_lock_give(&state->lock);
-    remove_from_all(state);
+    hsa_queue_list_remove(state);
     status = hsa_runtime.hsa_queue_destroy(state->real);
     state->given = NULL;
     if (state->fence.handle)
@@ -686,7 +575,8 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
         tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
         tsm_call_commit(&call);
     }
-    hsa_memory_queue_destroyed(state->stream);
+    hsa_uses_queue_destroyed(state->stream);
+    hsa_memory_results();
     return status;
 }
 
@@ -701,7 +591,7 @@ hsa_status_t hook_hsa_queue_inactivate(hsa_queue_pointer_t queue)
 #define READ_INDEX(order)                                                                          \
     uint64_t hook_hsa_queue_load_read_index_##order(hsa_queue_const_t queue)                       \
     {                                                                                              \
-        const struct hsa_queue_state *state = by_queue(queue);                                     \
+        const struct hsa_queue_state *state = hsa_queue_by_pointer(queue);                         \
         if (!state || state->is_intercepted)                                                       \
             return hsa_runtime.hsa_queue_load_read_index_##order(queue);                           \
         return given_index(state, hsa_runtime.hsa_queue_load_read_index_##order(state->real));     \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signals: what the host does to them, what it learns from them, and TS_CHECKSUM.
+ * Signals: what the host does to them, and what it learns from them.
  *
  * A change has its place in the trace before it is made, so that a wait that it ends comes after
  * it; and its call is over when it is made, so that a checkpoint finds both or neither. A value
@@ -14,176 +14,8 @@
 #include "api/hsa/hsa_wrappers.h"
 #include "api/hsa/source/encode.h"
 #include "base/clock.h"
-#include "base/hash.h"
-#include "capture/call/streams.h"
-#include "capture/lock.h"
 
 #include <string.h>
-#include <sys/mman.h>
-
-#define READ_SIZE   ((size_t)4 << 20)
-#define PATIENCE_NS 100000000u /* for calls of other threads */
-
-/* ---- completion --------------------------------------------------------------------------------
- */
-
-/* Serialises checks of what the device wrote: the thread with the news checks, and another one must
- * not go on and write there meanwhile. */
-static struct tsm_lock looking;
-static uint32_t lookers;
-
-static void await_lookers(void)
-{
-    if (__builtin_expect(!__atomic_load_n(&lookers, __ATOMIC_ACQUIRE), 1) || tsm_inside())
-        return;
-    tsm_lock_take(&looking);
-    tsm_lock_give(&looking);
-}
-
-/* The recorder has seen it, where the program may have by a way of its own. */
-static void record_load(hsa_signal_t signal, hsa_signal_value_t value)
-{
-    struct tsm_call call;
-
-    if (!tsm_call_begin(&call, TYPE_hsa_signal_load_scacquire))
-        return;
-    tsm_call_returned(&call, value, false);
-    tsm_call_slot(&call, hsa_signal_id(signal));
-    tsm_call_slot(&call, (uint64_t)value);
-    tsm_call_commit(&call);
-}
-
-/* Publishes completed commands. Returns false if all of them were known to be complete. */
-static bool settle(struct hsa_landing *seen, struct hsa_landing *looked)
-{
-    if (!seen && !looked)
-        return false;
-    hsa_count_tell(looked, record_load);
-    hsa_count_land(seen);
-    hsa_count_land(looked);
-    tsm_readbacks_write();
-    hsa_memory_results();
-    hsa_checksum_sync();
-    return true;
-}
-
-static void begin_looking(void)
-{
-    __atomic_fetch_add(&lookers, 1, __ATOMIC_ACQ_REL);
-    tsm_lock_take(&looking);
-}
-
-static void end_looking(void)
-{
-    tsm_lock_give(&looking);
-    __atomic_fetch_sub(&lookers, 1, __ATOMIC_ACQ_REL);
-}
-
-void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value)
-{
-    struct hsa_landing *seen;
-    bool news;
-
-    if (!hsa_count_any() || tsm_inside()) {
-        await_lookers();
-        return;
-    }
-    begin_looking();
-    seen = hsa_count_seen(signal, value);
-    news = settle(seen, hsa_count_look(NULL));
-    end_looking();
-    hsa_gpu_time_collect();
-    if (news)
-        tsm_checkpoint_point(true);
-}
-
-static void take_note(struct hsa_landing *seen, struct hsa_landing *looked)
-{
-    begin_looking();
-    settle(seen, looked);
-    end_looking();
-}
-
-static void look(const hsa_signal_t *only)
-{
-    if (!hsa_count_any() || tsm_inside()) {
-        await_lookers();
-        return;
-    }
-    begin_looking();
-    settle(NULL, hsa_count_look(only));
-    end_looking();
-}
-
-void hsa_look_at(hsa_signal_t signal)
-{
-    look(&signal);
-}
-
-void hsa_look_around(void)
-{
-    look(NULL);
-}
-
-void hsa_signals_forked(void)
-{
-    memset(&looking, 0, sizeof(looking));
-    lookers = 0;
-}
-
-/* ---- TS_CHECKSUM -------------------------------------------------------------------------------
- */
-
-static bool hash(uint64_t start, uint64_t size, void *buffer, struct sbt_key *key)
-{
-    struct tsm_hasher_storage storage;
-    struct tsm_hasher *hasher = tsm_hasher_init(&storage);
-
-    for (uint64_t at = 0; at < size; at += READ_SIZE) {
-        size_t part = size - at < READ_SIZE ? (size_t)(size - at) : READ_SIZE;
-        if (hsa_runtime.hsa_memory_copy(buffer, (const void *)(uintptr_t)(start + at), part) !=
-            HSA_STATUS_SUCCESS)
-            return false;
-        tsm_hasher_add(hasher, buffer, part);
-    }
-    *key = tsm_hasher_key(hasher);
-    return true;
-}
-
-/* Records a checksum of device memory. The changes of host memory are recorded elsewhere. */
-static bool checksum(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
-{
-    struct sbt_key key;
-    void *buffer;
-    bool ok;
-
-    if (kind != HSA_MEMORY_DEVICE)
-        return true;
-    buffer = mmap(NULL, READ_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ok = buffer != MAP_FAILED && hash(start, size, buffer, &key);
-    if (buffer != MAP_FAILED)
-        munmap(buffer, READ_SIZE);
-    if (ok)
-        tsm_checksum_write(SBT_STREAM_NONE, 0, start, size, &key);
-    return true;
-}
-
-void hsa_checksum_sync(void)
-{
-    if (tsm_inside() || tsm_session_settings()->checksum == TSM_CHECKSUM_OFF ||
-        !hsa_queues_idle() || !hsa_copies_idle())
-        return;
-    /* Other threads may send what changes the memory while it is read. */
-    if (!tsm_calls_hold(PATIENCE_NS))
-        return;
-    tsm_inside_enter();
-    if (hsa_queues_idle() && hsa_copies_idle()) {
-        hsa_memory_written();
-        hsa_memory_each(checksum);
-    }
-    tsm_inside_leave();
-    tsm_calls_release();
-}
 
 /* ---- changes by the host -----------------------------------------------------------------------
  */
@@ -201,13 +33,13 @@ static void turns(struct change *change, hsa_signal_t signal)
     hsa_soft_ring(signal);
     hsa_pointers_look(false);
     hsa_signal_changed(signal);
-    look(&signal);
+    hsa_look_at(signal);
     if (hsa_count_is_awaited(signal)) {
         tsm_hostmem_publish();
         hsa_count_publish_arguments();
     }
     change->turn = hsa_count_turn(signal);
-    await_lookers(); /* what others have seen it hold goes before the change */
+    hsa_await_lookers(); /* what others have seen it hold goes before the change */
 }
 
 /* It was the doorbell of a queue, and all is done. */
@@ -305,7 +137,7 @@ WRAPPED void swapped(struct change *change, hsa_signal_t signal, bool changed,
     seen = hsa_count_turned(&change->turn, changed ? HSA_CHANGES_ALL : HSA_CHANGES_NOTHING, value,
                             &before);
     if (seen)
-        take_note(changed ? seen : NULL, changed ? NULL : seen);
+        hsa_take_note(changed ? seen : NULL, changed ? NULL : seen);
 }
 
 /* A doorbell's former value means nothing. */
@@ -348,7 +180,7 @@ WRAPPED hsa_signal_value_t loaded(uint32_t type, hsa_signal_t signal, hsa_signal
     hsa_pointers_look(false);
     hsa_signal_observed(signal, value);
     if (!hsa_count_is_news(signal, value)) {
-        await_lookers();
+        hsa_await_lookers();
         return value;
     }
     if (!tsm_call_begin(&call, type))
@@ -479,7 +311,7 @@ hsa_status_t hook_hsa_signal_destroy(hsa_signal_t signal)
     hsa_status_t status;
     uint64_t id;
 
-    look(&signal);
+    hsa_look_at(signal);
     if (!tsm_call_begin(&call, TYPE_hsa_signal_destroy))
         return hsa_runtime.hsa_signal_destroy(signal);
     hsa_count_forget(signal);
@@ -501,7 +333,7 @@ hsa_status_t hook_hsa_shut_down(void)
 
     hsa_look_around();
     hsa_gpu_time_collect();
-    hsa_memory_ending();
+    hsa_uses_ending();
     if (!tsm_call_begin(&call, TYPE_hsa_shut_down))
         return hsa_runtime.hsa_shut_down();
     status = hsa_runtime.hsa_shut_down();

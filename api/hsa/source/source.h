@@ -31,8 +31,17 @@
 
 extern const struct tsm_source hsa_source;
 
+/* ---- the runtime (binding.c) -------------------------------------------------------------------
+ */
+
 /* Fill `hsa_runtime`. False: this process has no HSA runtime. */
 bool hsa_bind(void);
+
+/* Binds `hsa_runtime` to the functions of an opened runtime. */
+void hsa_bind_library(void *handle);
+
+/* Tests whether a name can be the runtime's. */
+bool hsa_owns_name(const char *name);
 
 /* Is the runtime in the process? */
 bool hsa_is_loaded(void);
@@ -90,8 +99,11 @@ void hsa_memory_add_hosts(uint64_t start, uint64_t size);
 void hsa_locks_forked(void);
 /* Memory of that pool or region is there. */
 void hsa_memory_created(enum hsa_object object, uint64_t pool, const void *memory, size_t size);
-/* It goes now. */
+/* It goes now: all who keep something about it forget it (free.c). */
 void hsa_memory_destroyed(uint64_t address);
+/* Removes an allocation from the table. Returns false if there was none. *vmem: the handle of a
+ * mapping's memory, or 0. */
+bool hsa_memory_remove(uint64_t address, uint64_t *vmem);
 /* `size` bytes of a kernel's arguments: memory for arguments is not looked at before each command,
  * because the arguments themselves are recorded, unless something in it is pointed to. True: there
  * is memory now that was never looked at. */
@@ -100,35 +112,9 @@ bool hsa_memory_reveal(const void *arguments, size_t size);
  * the host that is the kernel's until it is known to be complete. */
 void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call,
                       bool in_order);
-/* Tests whether kernels that were given memory of the host may be under way. */
-bool hsa_memory_is_used(void);
-/* Tests whether a command that is about to be sent has among these words an address in memory of
- * the host that kernels under way may write, where something of its own begins: that is the
- * program's, and to be recorded now. */
-bool hsa_memory_begins(const void *words, size_t size);
 /* Records what kernels that are complete by now have left in memory of the host that they were
  * given, as theirs. The program knows that they are. Outside of a call. */
 void hsa_memory_results(void);
-/* The command is complete. `is_late`: the program may have known for long: what it left is not
- * compared, and if it changed anything the trace says so. */
-void hsa_memory_landed(const struct tsm_stream *stream, uint64_t position, bool in_order,
-                       bool is_late);
-/* The queue has been destroyed, with the kernels that were on it. Outside of a call. */
-void hsa_memory_queue_destroyed(const struct tsm_stream *stream);
-/* Kernels that are not known to be complete never will be. If they have changed memory of the host,
- * the trace says so. Does not call the runtime. */
-void hsa_memory_ending(void);
-/* The program has set the signal past all calls. If memory that kernels after it were given has
- * changed, the trace says so: it was the program, before, or they were, since. Outside of a call.
- */
-void hsa_memory_opened(hsa_signal_t signal);
-/* Adds (use.c) a use of host memory [address, end) by the kernel that `call` sends, and removes
- * uses that begin in a range. */
-void hsa_use_add(uint64_t address, uint64_t end, const struct tsm_call *call, bool in_order);
-void hsa_uses_forget(uint64_t from, uint64_t to);
-void hsa_uses_forked(void);
-/* One more result in the allocation there is too large to be read each time. Is it its turn? */
-bool hsa_memory_takes_turn(uint64_t address);
 /* All commands are complete, and the program knows: what has changed in memory of the host of which
  * kernels were given any part is recorded as theirs. Outside of a call. */
 void hsa_memory_written(void);
@@ -152,10 +138,10 @@ bool hsa_memory_awake(uint64_t *start, uint64_t end, struct hsa_awake *out);
  * memory. */
 uint64_t hsa_memory_start(uint64_t address, uint64_t *vmem);
 
-/* Notes that a mapping was removed, or an allocation (virtual.c). */
-void hsa_virtual_unmapped(uint64_t vmem);
-void hsa_virtual_forget(uint64_t address);
-void hsa_virtual_forked(void);
+/* Notes that a mapping was removed, or an allocation (vmem.c). */
+void hsa_vmem_unmapped(uint64_t vmem);
+void hsa_exported_forget(uint64_t address);
+void hsa_exported_forked(void);
 /* Is all memory without an address mapped, if it was ever? */
 bool hsa_virtual_is_mapped(void);
 /* An agent's pool of the memory there, as far as the runtime tells. */
@@ -167,7 +153,39 @@ void hsa_memory_found(const void *memory, size_t size);
 void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t executable,
                          bool is_constant);
 
-/* ---- signals and completion --------------------------------------------------------------------
+/* ---- memory of the host that kernels were given (use.c) ----------------------------------------
+ */
+
+/* Adds a use of host memory [address, end) by the kernel that `call` sends, and removes uses that
+ * begin in a range. */
+void hsa_use_add(uint64_t address, uint64_t end, const struct tsm_call *call, bool in_order);
+void hsa_uses_forget(uint64_t from, uint64_t to);
+void hsa_uses_forked(void);
+/* Tests whether kernels that were given memory of the host may be under way. */
+bool hsa_uses_any(void);
+/* Tests whether a command that is about to be sent has among these words an address in memory of
+ * the host that kernels under way may write, where something of its own begins: that is the
+ * program's, and to be recorded now. */
+bool hsa_uses_begin(const void *words, size_t size);
+/* Implements hsa_memory_results(). takes_turn(): there is one more result in the allocation there
+ * that is too large to be read each time; is it its turn? */
+void hsa_uses_results(bool (*takes_turn)(uint64_t address));
+/* The command is complete. `is_late`: the program may have known for long: what it left is not
+ * compared, and if it changed anything the trace says so. */
+void hsa_use_landed(const struct tsm_stream *stream, uint64_t position, bool in_order,
+                    bool is_late);
+/* The queue has been destroyed, with the kernels that were on it: hsa_memory_results() comes next.
+ */
+void hsa_uses_queue_destroyed(const struct tsm_stream *stream);
+/* Kernels that are not known to be complete never will be. If they have changed memory of the host,
+ * the trace says so. Does not call the runtime. */
+void hsa_uses_ending(void);
+/* The program has set the signal past all calls. If memory that kernels after it were given has
+ * changed, the trace says so: it was the program, before, or they were, since. Outside of a call.
+ */
+void hsa_uses_opened(hsa_signal_t signal);
+
+/* ---- signals and completion (completion.c, pointer.c, sharing.c) -------------------------------
  */
 
 /* `call` is a command that will count `signal` down when it is complete. `in_order`: everything
@@ -180,7 +198,13 @@ void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value);
 /* The program may know that commands are complete: looks at their signals. Outside of a call. */
 void hsa_look_around(void);
 void hsa_look_at(hsa_signal_t signal);
-void hsa_signals_forked(void);
+struct hsa_landing;
+/* Publishes what a change of a signal has shown (`seen`), and what the recorder has read
+ * (`looked`). */
+void hsa_take_note(struct hsa_landing *seen, struct hsa_landing *looked);
+/* Waits until other threads have recorded what they have seen to be complete. */
+void hsa_await_lookers(void);
+void hsa_completion_forked(void);
 /* A packet or copy goes on when the signal's bits of `mask` meet the condition. */
 struct hsa_wait {
     hsa_signal_t signal;
@@ -188,7 +212,7 @@ struct hsa_wait {
     hsa_signal_value_t compare, mask;
 };
 #define HSA_WAIT_FOR_0(signal) ((struct hsa_wait){signal, HSA_SIGNAL_CONDITION_EQ, 0, -1})
-/* Outside of a call, before the record of what follows (ipc.c): the program has seen
+/* Outside of a call, before the record of what follows (pointer.c): the program has seen
  * that value; a packet or copy is about to wait. */
 void hsa_signal_observed(hsa_signal_t signal, hsa_signal_value_t value);
 void hsa_signal_awaited(const struct hsa_wait *wait);
@@ -207,16 +231,27 @@ void hsa_pointers_forked(void);
 /* Who else may change it. Of the last two nothing tells when. */
 enum hsa_sharing { HSA_SIGNAL_OWN, HSA_SIGNAL_GIVEN, HSA_SIGNAL_ATTACHED, HSA_SIGNAL_POINTED_TO };
 enum hsa_sharing hsa_signal_sharing(hsa_signal_t signal);
+void hsa_signal_share(struct tsm_handle *handle, enum hsa_sharing how);
 /* May another process change it, or the program, through a pointer? */
 bool hsa_signal_is_foreign(hsa_signal_t signal);
-/* TS_CHECKSUM: hash memory if the GPU is idle. Outside of a call. */
+/* TS_CHECKSUM: hashes memory if the GPU is idle. Outside of a call (checksum.c). */
 void hsa_checksum_sync(void);
 
 /* ---- what counts signals down (count.c) ----------------------------------------------
  */
 
-/* Commands that are complete: a list that one thread has taken, until hsa_count_land(). */
-struct hsa_landing;
+/* Commands that are complete: a list that one thread has taken, until hsa_count_landed(). */
+struct hsa_landing {
+    struct hsa_landing *next;
+    struct tsm_stream *stream;
+    uint64_t position;
+    bool in_order; /* everything before it on its stream is complete then, too */
+    bool is_late;  /* the program may have known for long */
+    hsa_signal_t signal;
+    hsa_signal_value_t value; /* that showed it */
+    uint64_t sent_ns;         /* 0: not timed */
+    bool is_copy;
+};
 
 /* Is any command under way that counts a signal down? Cheap. */
 bool hsa_count_any(void);
@@ -229,8 +264,11 @@ struct hsa_landing *hsa_count_look(const hsa_signal_t *only);
 /* Calls tell() once for each signal of the list. */
 void hsa_count_tell(const struct hsa_landing *landings,
                     void (*tell)(hsa_signal_t signal, hsa_signal_value_t value));
-/* They are complete. Takes the list back. */
-void hsa_count_land(struct hsa_landing *landings);
+/* Returns a landing of a command that counts no signal down. NULL: no memory. */
+struct hsa_landing *hsa_count_landing(struct tsm_stream *stream, uint64_t position);
+/* Takes one back: its command is complete, and with it those before it on the stream, as far as
+ * they are known to be. */
+void hsa_count_landed(struct hsa_landing *landing);
 /* Has a signal that nothing counts down another value than it was left with? */
 bool hsa_count_rearmed(hsa_signal_t signal, hsa_signal_value_t *value);
 
@@ -268,6 +306,8 @@ bool hsa_count_is_behind(const struct tsm_stream *stream, uint64_t position, hsa
 void hsa_count_arguments(const struct tsm_call *call, const void *arguments, size_t size);
 /* Records those that have. Outside of a call. */
 void hsa_count_publish_arguments(void);
+/* Tests whether a copy is under way, by the values of its signals. */
+bool hsa_count_any_copy(void);
 
 /* ---- checkpoints (checkpoint.c): what struct tsm_source says
  * --------------------------
@@ -310,14 +350,10 @@ void hsa_soft_ring(hsa_signal_t signal);
 void hsa_soft_queue_destroyed(const hsa_queue_t *queue);
 /* Everything rung for is known to be complete. */
 bool hsa_queues_idle(void);
-void hsa_queues_forked(void);
+void hsa_queue_list_forked(void);
 /* For checkpoints: the same, but asked of the runtime; false when it takes until `until_ns`. */
 bool hsa_queues_quiet(uint64_t until_ns);
-bool hsa_copies_idle(void);
-bool hsa_copies_quiet(uint64_t until_ns);
-/* Some microseconds have passed; false: it is `until_ns`. */
-bool hsa_napped(uint64_t until_ns);
-void hsa_copies_forked(void);
+void hsa_queues_forked(void);
 
 /* The agent performs what agent dispatch packets ask for in the same way when it is asked again: it
  * is the software GPU. */
@@ -332,8 +368,11 @@ void hsa_packet_record(struct tsm_stream *stream, bool is_software, const struct
 /* The fields of an agent dispatch, from `type` on. */
 void hsa_packet_append_function(struct tsm_call *call, const hsa_agent_dispatch_packet_t *packet);
 
-/* A stream for a copy, in a call that has begun (copy.c). */
+/* Returns a stream for a copy, in a call that has begun (copy_stream.c). */
 struct tsm_stream *hsa_copy_stream(void);
+/* Tests whether all copies are known to be complete. */
+bool hsa_copy_streams_idle(void);
+void hsa_copy_streams_forked(void);
 /* Bytes that a call has brought to memory of the program, or of the host: complete when the call
  * is. */
 void hsa_gives_back(struct tsm_call *call, const struct tsm_box *box);

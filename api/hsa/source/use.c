@@ -126,12 +126,12 @@ static bool begins(uint64_t address)
     return begins;
 }
 
-bool hsa_memory_is_used(void)
+bool hsa_uses_any(void)
 {
     return __atomic_load_n(&use_count, __ATOMIC_ACQUIRE) != 0;
 }
 
-bool hsa_memory_begins(const void *words, size_t size)
+bool hsa_uses_begin(const void *words, size_t size)
 {
     const uint8_t *bytes = words;
     bool any = false;
@@ -215,6 +215,7 @@ void hsa_uses_forked(void)
 #define RESULT_PART_MAX ((uint64_t)256 << 10)
 
 static uint64_t results_left;
+static bool (*is_turn_of)(uint64_t address);
 static uint32_t next_unseen;
 
 /* Returns how many of the bytes that the kernel was given are read. */
@@ -225,7 +226,7 @@ static uint64_t read_part(const struct tsm_given *given)
 
     part = part < results_left ? part : results_left;
     results_left -= part;
-    return part < size && hsa_memory_takes_turn(given->start) ? size : part;
+    return part < size && is_turn_of(given->start) ? size : part;
 }
 
 static void remove_use(uint32_t at)
@@ -283,21 +284,21 @@ static bool next_result(struct tsm_given *out)
     return true;
 }
 
-void hsa_memory_results(void)
+void hsa_uses_results(bool (*takes_turn)(uint64_t address))
 {
     struct tsm_given unseen;
 
     if (!__atomic_load_n(&use_count, __ATOMIC_ACQUIRE))
         return;
     results_left = RESULT_SIZE_MAX;
+    is_turn_of = takes_turn;
     if (tsm_session_settings()->readback != TSM_READBACK_OFF)
         tsm_hostmem_given(next_result);
     while (take_result(&unseen)) /* nothing is recorded */
         ;
 }
 
-void hsa_memory_landed(const struct tsm_stream *stream, uint64_t position, bool in_order,
-                       bool is_late)
+void hsa_use_landed(const struct tsm_stream *stream, uint64_t position, bool in_order, bool is_late)
 {
     if (!__atomic_load_n(&use_count, __ATOMIC_ACQUIRE) || (in_order && !is_late))
         return;
@@ -313,14 +314,13 @@ void hsa_memory_landed(const struct tsm_stream *stream, uint64_t position, bool 
     tsm_lock_give(&lock);
 }
 
-void hsa_memory_queue_destroyed(const struct tsm_stream *stream)
+void hsa_uses_queue_destroyed(const struct tsm_stream *stream)
 {
     tsm_lock_take(&lock);
     for (uint32_t i = 0; i < use_count; i++)
         if (uses[i].stream == stream)
             uses[i].is_late = uses[i].is_ended = true;
     tsm_lock_give(&lock);
-    hsa_memory_results();
 }
 
 /* Each kernel that is not known to be complete. */
@@ -339,7 +339,7 @@ static bool next_running(struct tsm_given *out)
     return found;
 }
 
-void hsa_memory_ending(void)
+void hsa_uses_ending(void)
 {
     if (!__atomic_load_n(&use_count, __ATOMIC_ACQUIRE) ||
         tsm_session_settings()->readback == TSM_READBACK_OFF)
@@ -363,7 +363,7 @@ static bool next_behind(struct tsm_given *out)
     return found;
 }
 
-void hsa_memory_opened(hsa_signal_t signal)
+void hsa_uses_opened(hsa_signal_t signal)
 {
     if (!__atomic_load_n(&use_count, __ATOMIC_ACQUIRE))
         return;

@@ -9,30 +9,12 @@
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
 #include "api/hsa/source/encode.h"
-#include "capture/lock.h"
+#include "api/hsa/source/vmem.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- handles -----------------------------------------------------------------------------------
  */
-
-/* Bits of a handle's `user`: its pool's facts, and how it is mapped. */
-#define IS_FOREIGN 0x100u
-#define WAS_MAPPED 0x200u
-#define COUNT_UNIT 0x10000u /* its mappings now */
-
-static void note(struct tsm_handle *handle, uint64_t facts)
-{
-    handle->user = (void *)(uintptr_t)facts;
-}
-
-static uint64_t facts_of(const struct tsm_handle *handle)
-{
-    return handle ? (uint64_t)(uintptr_t)handle->user : 0;
-}
 
 void hsa_after_vmem(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t pool,
                     hsa_vmem_handle_t *memory_handle)
@@ -40,31 +22,23 @@ void hsa_after_vmem(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t pool,
     struct tsm_handle *made = ok ? hsa_find(HSA_OBJECT_VMEM, memory_handle->handle) : NULL;
 
     if (made)
-        note(made, facts_of(hsa_find(HSA_OBJECT_POOL, pool.handle)));
+        hsa_vmem_note(made, hsa_vmem_facts(hsa_find(HSA_OBJECT_POOL, pool.handle)));
 }
 
 void hsa_after_map(struct tsm_call *call, bool ok, void *va, size_t size,
                    hsa_vmem_handle_t memory_handle)
 {
     struct tsm_handle *handle = ok ? hsa_find(HSA_OBJECT_VMEM, memory_handle.handle) : NULL;
-    uint64_t facts = facts_of(handle);
+    uint64_t facts = hsa_vmem_facts(handle);
 
     if (!ok)
         return;
     if (handle)
-        note(handle, (facts | WAS_MAPPED) + COUNT_UNIT);
+        hsa_vmem_note(handle, (facts | HSA_VMEM_WAS_MAPPED) + HSA_VMEM_COUNT_UNIT);
     else
         tsm_call_flag(call, SBT_RECORD_TAINTS);
     hsa_memory_mapped(HSA_SLOT(va), size, memory_handle.handle, facts,
-                      (facts & IS_FOREIGN) && !(facts & WAS_MAPPED));
-}
-
-void hsa_virtual_unmapped(uint64_t vmem)
-{
-    struct tsm_handle *handle = hsa_find(HSA_OBJECT_VMEM, vmem);
-
-    if (handle && facts_of(handle) >= COUNT_UNIT)
-        note(handle, facts_of(handle) - COUNT_UNIT);
+                      (facts & HSA_VMEM_IS_FOREIGN) && !(facts & HSA_VMEM_WAS_MAPPED));
 }
 
 /* Tracks the memory in [start, end) that waited and can be reached now. */
@@ -113,9 +87,9 @@ static bool is_there(uint64_t vmem)
 /* Released handles of which no mapping is left hold nothing that anybody could see. */
 static bool is_reachable(void *user, const struct tsm_handle *handle)
 {
-    uint64_t facts = facts_of(handle);
+    uint64_t facts = hsa_vmem_facts(handle);
 
-    return !(facts & WAS_MAPPED) || facts >= COUNT_UNIT || !is_there(handle->raw);
+    return !(facts & HSA_VMEM_WAS_MAPPED) || facts >= HSA_VMEM_COUNT_UNIT || !is_there(handle->raw);
 }
 
 bool hsa_virtual_is_mapped(void)
@@ -123,93 +97,13 @@ bool hsa_virtual_is_mapped(void)
     return tsm_handle_each(SBT_API_HSA, HSA_OBJECT_VMEM, is_reachable, NULL);
 }
 
-/* ---- files that this process has made of its memory --------------------------------------------
+/* ---- files that this process makes of its memory ------------------------------------------------
  */
-
-#define EXPORT_MAX 256u
-
-struct exported {
-    dev_t device;
-    ino_t number;
-    uint64_t address; /* of an allocation; 0: */
-    uint64_t vmem;    /* memory without one; 0: the place is free */
-};
-
-static struct {
-    struct tsm_lock lock;
-    uint32_t count;
-    struct exported all[EXPORT_MAX];
-} exports;
-
-void hsa_virtual_forked(void)
-{
-    memset(&exports, 0, sizeof(exports));
-}
-
-/* The lock is held. */
-static struct exported *free_place(void)
-{
-    for (uint32_t i = 0; i < exports.count; i++)
-        if (!exports.all[i].address && !exports.all[i].vmem)
-            return &exports.all[i];
-    return exports.count < EXPORT_MAX ? &exports.all[exports.count++] : NULL;
-}
-
-/* Notes an export. One that does not fit is taken for another process's when it comes back. */
-static void note_export(int file, uint64_t address, uint64_t vmem)
-{
-    int saved_errno = errno;
-    struct exported *place;
-    struct stat about;
-
-    if (fstat(file, &about) == 0 && (address || vmem)) {
-        tsm_lock_take(&exports.lock);
-        place = free_place();
-        if (place)
-            *place = (struct exported){about.st_dev, about.st_ino, vmem ? 0 : address, vmem};
-        tsm_lock_give(&exports.lock);
-    }
-    errno = saved_errno;
-}
-
-static struct exported find_export(int file)
-{
-    int saved_errno = errno;
-    struct exported found = {0};
-    struct stat about;
-
-    if (fstat(file, &about) == 0) {
-        tsm_lock_take(&exports.lock);
-        for (uint32_t i = 0; i < exports.count; i++)
-            if (exports.all[i].device == about.st_dev && exports.all[i].number == about.st_ino &&
-                (exports.all[i].address || exports.all[i].vmem))
-                found = exports.all[i];
-        tsm_lock_give(&exports.lock);
-    }
-    errno = saved_errno;
-    return found;
-}
-
-void hsa_virtual_forget(uint64_t address)
-{
-    if (!__atomic_load_n(&exports.count, __ATOMIC_RELAXED))
-        return;
-    tsm_lock_take(&exports.lock);
-    for (uint32_t i = 0; i < exports.count; i++)
-        if (exports.all[i].address == address)
-            exports.all[i].address = 0;
-    tsm_lock_give(&exports.lock);
-}
 
 void hsa_after_released(struct tsm_call *call, bool ok, hsa_vmem_handle_t memory_handle)
 {
-    if (!ok || !__atomic_load_n(&exports.count, __ATOMIC_RELAXED) || is_there(memory_handle.handle))
-        return;
-    tsm_lock_take(&exports.lock);
-    for (uint32_t i = 0; i < exports.count; i++)
-        if (exports.all[i].vmem == memory_handle.handle)
-            exports.all[i].vmem = 0;
-    tsm_lock_give(&exports.lock);
+    if (ok && hsa_exported_any() && !is_there(memory_handle.handle))
+        hsa_exported_forget_vmem(memory_handle.handle);
 }
 
 void hsa_after_exported(struct tsm_call *call, bool ok, const void *ptr, int *dmabuf)
@@ -217,14 +111,14 @@ void hsa_after_exported(struct tsm_call *call, bool ok, const void *ptr, int *dm
     uint64_t vmem = 0, start = ok ? hsa_memory_start(HSA_SLOT(ptr), &vmem) : 0;
 
     if (ok)
-        note_export(*dmabuf, start, vmem);
+        hsa_exported_add(*dmabuf, start, vmem);
 }
 
 void hsa_after_exported_handle(struct tsm_call *call, bool ok, hsa_vmem_handle_t handle,
                                int *dmabuf)
 {
     if (ok)
-        note_export(*dmabuf, 0, handle.handle);
+        hsa_exported_add(*dmabuf, 0, handle.handle);
 }
 
 /* ---- files that became memory ------------------------------------------------------------------
@@ -238,7 +132,7 @@ static uint64_t file_size(int file)
 }
 
 /* Returns the id of imported memory: its handle's, where the memory has one here already. */
-static uint64_t imported_id(int file, const struct exported *own, hsa_vmem_handle_t handle,
+static uint64_t imported_id(int file, const struct hsa_exported *own, hsa_vmem_handle_t handle,
                             hsa_amd_memory_pool_t pool)
 {
     struct tsm_handle *made =
@@ -247,16 +141,17 @@ static uint64_t imported_id(int file, const struct exported *own, hsa_vmem_handl
     if (made)
         return made->id;
     made = tsm_handle_add(SBT_API_HSA, HSA_OBJECT_VMEM, handle.handle);
-    note(made, facts_of(hsa_find(HSA_OBJECT_POOL, pool.handle)) | (own->address ? 0 : IS_FOREIGN));
+    hsa_vmem_note(made, hsa_vmem_facts(hsa_find(HSA_OBJECT_POOL, pool.handle)) |
+                            (own->address ? 0 : HSA_VMEM_IS_FOREIGN));
     if (!own->address)
-        note_export(file, 0, handle.handle);
+        hsa_exported_add(file, 0, handle.handle);
     return made->id;
 }
 
 hsa_status_t hook_hsa_amd_vmem_import_shareable_handle(int dmabuf_fd, hsa_vmem_handle_t *handle)
 {
     hsa_amd_memory_pool_t pool = {0};
-    struct exported own = {0};
+    struct hsa_exported own = {0};
     hsa_status_t status;
     struct tsm_call call;
     uint32_t type;
@@ -267,7 +162,7 @@ hsa_status_t hook_hsa_amd_vmem_import_shareable_handle(int dmabuf_fd, hsa_vmem_h
     status = hsa_runtime.hsa_amd_vmem_import_shareable_handle(dmabuf_fd, handle);
     ok = status == HSA_STATUS_SUCCESS;
     if (ok) {
-        own = find_export(dmabuf_fd);
+        own = hsa_exported_find(dmabuf_fd);
         hsa_runtime.hsa_amd_vmem_get_alloc_properties_from_handle(*handle, &pool, &type);
     }
     tsm_call_returned(&call, status, !ok);
@@ -284,7 +179,7 @@ hsa_status_t hook_hsa_amd_vmem_import_shareable_handle(int dmabuf_fd, hsa_vmem_h
  * another's. */
 void hsa_after_interop(struct tsm_call *call, bool ok, int file, size_t *size, void **ptr)
 {
-    const struct exported own = ok ? find_export(file) : (struct exported){0};
+    const struct hsa_exported own = ok ? hsa_exported_find(file) : (struct hsa_exported){0};
     hsa_amd_memory_pool_t pool = {0};
 
     if (ok)
@@ -294,7 +189,7 @@ void hsa_after_interop(struct tsm_call *call, bool ok, int file, size_t *size, v
     tsm_call_slot(call, hsa_id(HSA_OBJECT_VMEM, own.vmem));
     if (ok)
         hsa_memory_mapped(HSA_SLOT(*ptr), *size, 0,
-                          facts_of(hsa_find(HSA_OBJECT_POOL, pool.handle)),
+                          hsa_vmem_facts(hsa_find(HSA_OBJECT_POOL, pool.handle)),
                           !own.address && !own.vmem);
 }
 

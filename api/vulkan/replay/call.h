@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that are carried out.
+ * One call: decoding it and giving it to the driver.
  */
 #ifndef API_VULKAN_REPLAY_CALL_H
 #define API_VULKAN_REPLAY_CALL_H
@@ -27,23 +27,21 @@ struct vkr_call {
     _Alignas(16) uint8_t args[VKR_ARGS_SIZE];
 };
 
-/* Decode the record. 1: done. 0: nothing to carry out. Negative: malformed. Finish in any case. */
+/* Decodes the record. Returns 1, 0 if there is nothing to carry out, or a negative TSM_E* if it is
+ * malformed. Call vkr_call_finish() in any case. */
 int vkr_call_begin(struct vkr_call *c, struct vkr *r, const struct sbt_record *record,
                    struct vk_arena *arena, bool is_planned);
 void vkr_call_finish(struct vkr_call *c);
-/* Call the driver with c->args, keep what it made, forget what it destroyed. */
+/* Calls the driver with c->args, adds the objects that it created and removes those that it
+ * destroyed, and notes what the call changes. */
 int vkr_call_driver(struct vkr_call *c);
-/* Only the last two. */
+/* Add the objects that the call created, remove those that it destroyed. */
 int vkr_call_created(struct vkr_call *c);
 void vkr_call_destroyed(struct vkr_call *c);
-/* The instance or device that c's first argument belongs to. */
-const struct vk_device_functions *vkr_call_device(const struct vkr_call *c);
-/* Memory that lives as long as the call. NULL: none. */
+/* Tests whether a command gives names or labels for people: a driver without the extension loses
+ * nothing. */
+bool vkr_is_decoration(const struct vk_command *command);
+/* Returns memory that lives as long as the call; NULL: there is none. */
 void *vkr_call_take(struct vkr_call *c, uint64_t size);
-/* A struct of this type in a pNext chain, NULL when there is none. */
-void *vkr_chain_find(const void *chain, VkStructureType type);
-/* Takes it out of the chain that starts in *next. */
-void vkr_chain_remove(const void **next, VkStructureType type);
-int vkr_carry_out(struct vkr *r, const struct sbt_record *record);
 
 #endif

@@ -2,11 +2,23 @@
  *
  * Devices, made as recorded, and their queues.
  */
-#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/device.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/completed.h"
+#include "api/vulkan/replay/extensions.h"
+#include "api/vulkan/replay/inspect/present_window.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/memory/capture_replay_address.h"
+#include "api/vulkan/replay/memory/fixed_address.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/recorded_device.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/requirements.h"
+#include "api/vulkan/replay/stream.h"
 #include "base/text.h"
 
 static bool device_has(struct vkr_call *c, const char *name)
@@ -157,6 +169,7 @@ void vkr_device_close(struct vkr *r, struct vkr_device *d)
     if (d->pool)
         d->dispatch.f.vkDestroyCommandPool(d->dispatch.device, d->pool, NULL);
     vkr_completed_drop(r, d);
+    vkr_timing_drop(r, d);
     d->dispatch.f.vkDestroyDevice(d->dispatch.device, NULL);
     vkr_drop_queues(r, d);
     free(d);
@@ -202,6 +215,8 @@ int vkr_get_queue(struct vkr_call *c)
                         "made with",
                         index, family);
     error = vkr_call_driver(c);
+    if (!error && (is_first || !b->pQueueInfo->flags)) /* protected ones want such buffers */
+        vkr_timing_queue(c->r, d, is_first ? *a->pQueue : *b->pQueue, family);
     if (!error && !d->queue.raw && is_first)
         d->queue = (struct vkr_queue){*a->pQueue, a->queueFamilyIndex};
     return error;

@@ -30,18 +30,28 @@ struct vkr_device {
     bool can_choose;  /* the driver chooses addresses again */
     uint32_t recorded_type_count; /* 0: not in the trace */
     VkMemoryPropertyFlags recorded_types[VK_MAX_MEMORY_TYPES];
-    struct vkr_queue queue; /* one of its queues: for what windows and copies need */
-    VkCommandPool pool;     /* for copies; made at first use */
+    struct vkr_queue queue; /* one of its queues: for windows and copies */
+    VkCommandPool pool;     /* for copies; created at first use */
 };
 
-/* Make an instance of our own to see what is here; choose the device, check what the trace needs.
+/* Asks the driver for the devices of the instance. */
+void vkr_instance_list_devices(struct vkr_instance *instance);
+/* Creates an instance of our own to see what is here, and finds the device that the user asks for.
  */
 int vkr_devices_prepare(struct vkr *r);
-/* Returns the trace's fact about a device, "vulkan.device.ID.NAME"; NULL: none. */
-const char *vkr_recorded_fact(const struct vkr *r, uint64_t device, const char *name);
-/* Is it the device, with the same version of its driver, that the trace says VkDevice `device` was
- * of? */
-bool vkr_is_recorded(const struct vkr *r, uint64_t device, const VkPhysicalDeviceProperties *here);
 void vkr_devices_finish(struct vkr *r);
+/* Waits for all devices, then destroys what the trace left, newest first. (close.c) */
+void vkr_close_all(struct vkr *r);
+/* Destroy a device or instance that no object stands for any more. (device.c, instance.c) */
+void vkr_device_close(struct vkr *r, struct vkr_device *device);
+void vkr_instance_close(struct vkr_instance *instance);
+
+/* Hooks, see carry_out.c. */
+int vkr_create_instance(struct vkr_call *c);
+int vkr_destroy_instance(struct vkr_call *c);
+int vkr_create_device(struct vkr_call *c);
+int vkr_destroy_device(struct vkr_call *c);
+int vkr_enumerate_physical(struct vkr_call *c);
+int vkr_get_queue(struct vkr_call *c);
 
 #endif

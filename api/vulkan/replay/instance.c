@@ -3,181 +3,22 @@
  * Instances and devices: made as recorded, without the layers of the recording and without what
  * only windows need.
  */
-#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/device.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/extensions.h"
+#include "api/vulkan/replay/inspect/present_window.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/recorded_device.h"
+#include "api/vulkan/replay/replay.h"
 #include "base/log.h"
 #include "base/text.h"
 
 #define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
-
-/* ---- devices of this machine ------------------------------------------------------------- */
-
-const char *vkr_recorded_fact(const struct vkr *r, uint64_t device, const char *name)
-{
-    char full[96];
-
-    tsm_format(full, sizeof(full), "vulkan.device.%llu.%s", (unsigned long long)device, name);
-    return sbt_reader_metadata_find(r->reader, full);
-}
-
-static bool is_fact(const struct vkr *r, uint64_t device, const char *name, uint32_t number)
-{
-    const char *fact = vkr_recorded_fact(r, device, name);
-
-    return fact && strtoul(fact, NULL, 0) == number;
-}
-
-bool vkr_is_recorded(const struct vkr *r, uint64_t device, const VkPhysicalDeviceProperties *here)
-{
-    const char *name = vkr_recorded_fact(r, device, "name");
-
-    return name && strcmp(name, here->deviceName) == 0 &&
-           is_fact(r, device, "driver_version", here->driverVersion) &&
-           is_fact(r, device, "vendor", here->vendorID) &&
-           is_fact(r, device, "device", here->deviceID) &&
-           is_fact(r, device, "type", (uint32_t)here->deviceType);
-}
-
-static void look(struct vkr_instance *i)
-{
-    i->physical_count = VKR_PHYSICAL_MAX;
-    if (i->dispatch.f.vkEnumeratePhysicalDevices(i->dispatch.instance, &i->physical_count,
-                                                 i->physicals) < 0)
-        i->physical_count = 0;
-}
-
-static int make_probe(struct vkr *r)
-{
-    PFN_vkCreateInstance create =
-        (PFN_vkCreateInstance)r->loader.get(VK_NULL_HANDLE, "vkCreateInstance");
-    VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                             .pApplicationName = "tsreplay",
-                             .apiVersion = r->loader.version};
-    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                 .pApplicationInfo = &app};
-    VkInstance instance;
-    VkResult result;
-
-    r->probe = calloc(1, sizeof(*r->probe));
-    if (!r->probe || !create)
-        return tsm_fail(r->probe ? TSM_E_UNSUPPORTED : TSM_E_MEMORY, "cannot make an instance");
-    result = create(&info, NULL, &instance);
-    if (result < 0)
-        return vkr_fail("vkCreateInstance", result);
-    vk_instance_dispatch_load(&r->probe->dispatch, r->loader.get, instance);
-    look(r->probe);
-    if (!r->probe->physical_count)
-        return tsm_fail(TSM_E_NOT_FOUND,
-                        "%s knows no device; install a Vulkan driver (Debian: mesa-vulkan-drivers "
-                        "has one that needs no GPU)",
-                        r->loader.path);
-    return 0;
-}
-
-int vkr_devices_prepare(struct vkr *r)
-{
-    int error = make_probe(r);
-
-    return error || !r->options->device ? error : vkr_choose_device(r, r->options->device);
-}
-
-void vkr_devices_finish(struct vkr *r)
-{
-    if (r->probe && r->probe->dispatch.f.vkDestroyInstance)
-        r->probe->dispatch.f.vkDestroyInstance(r->probe->dispatch.instance, NULL);
-    free(r->probe);
-    r->probe = NULL;
-}
-
-/* ---- extensions -------------------------------------------------------------------------- */
-
-/* Is `word` one of the words that a name consists of? Of an extension they are separated by '_', of
- * a struct each begins with a capital letter. */
-static bool has_word(const char *name, const char *word)
-{
-    size_t length = strlen(word);
-    bool is_lower = word[0] >= 'a';
-
-    for (const char *at = name; (at = strstr(at, word)); at++) {
-        char before = at == name ? '_' : at[-1], after = at[length];
-        if (is_lower ? before == '_' && (after == '_' || !after) : !(after >= 'a' && after <= 'z'))
-            return true;
-    }
-    return false;
-}
-
-/* One rule for instances, devices and their features, also for those that are newer than this
- * build. */
-bool vkr_is_of_windows(const char *name)
-{
-    static const char *const words[] = {
-        "surface", "surfaceless", "swapchain", "display", "present",     "presentable",
-        "Surface", "Swapchain",   "Display",   "Present", "Presentable",
-    };
-    static const char *const names[] = {
-        "VK_EXT_full_screen_exclusive", "VK_EXT_hdr_metadata", "VK_GGP_frame_token",
-        "VK_NV_low_latency2", /* of swapchains */
-    };
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (has_word(name, words[i]))
-            return true;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Tests for an extension of layers or windows: replay has neither, unless they are there anyhow. */
-bool vkr_is_dispensable(const char *name)
-{
-    static const char *const names[] = {
-        "VK_EXT_debug_marker",
-        "VK_EXT_debug_report",
-        "VK_EXT_debug_utils",
-        "VK_EXT_device_memory_report",
-        "VK_EXT_layer_settings",
-        "VK_EXT_tooling_info",
-        "VK_EXT_validation_cache",
-        "VK_EXT_validation_features",
-        "VK_EXT_validation_flags",
-        "VK_KHR_portability_enumeration",
-        "VK_LUNARG_direct_driver_loading",
-    };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return vkr_is_of_windows(name);
-}
-
-int vkr_filter_extensions(struct vkr_call *c, const char *const **names, uint32_t *count,
-                          const char *more, bool (*has)(struct vkr_call *, const char *))
-{
-    const char **kept = vkr_call_take(c, (*count + 1) * sizeof(*kept));
-    uint32_t used = 0;
-
-    if (!kept)
-        return tsm_fail(TSM_E_MEMORY, "no memory for names of extensions");
-    for (uint32_t i = 0; i < *count; i++) {
-        if (!(*names)[i])
-            return tsm_fail(TSM_E_FORMAT, "an extension has no name");
-        if (more && strcmp((*names)[i], more) == 0)
-            continue;
-        if (has(c, (*names)[i]))
-            kept[used++] = (*names)[i];
-        else if (!vkr_is_dispensable((*names)[i]))
-            return tsm_fail(TSM_E_UNSUPPORTED, "there is no %s here", (*names)[i]);
-    }
-    if (more)
-        kept[used++] = more;
-    *names = kept;
-    *count = used;
-    return 0;
-}
 
 /* ---- validation -------------------------------------------------------------------------- */
 
@@ -256,7 +97,7 @@ static int make_instance(struct vkr_call *c, const VkInstanceCreateInfo *info)
         return vkr_fail("vkCreateInstance", result);
     }
     vk_instance_dispatch_load(&i->dispatch, c->r->loader.get, instance);
-    look(i);
+    vkr_instance_list_devices(i);
     watch(c->r, i);
     o = vkr_object_add(c->r, VK_OBJECT_VkInstance, c->record->slots[1], VKR_RAW(instance));
     if (o)
@@ -301,24 +142,6 @@ void vkr_instance_close(struct vkr_instance *i)
         i->dispatch.f.vkDestroyDebugUtilsMessengerEXT(i->dispatch.instance, i->messenger, NULL);
     i->dispatch.f.vkDestroyInstance(i->dispatch.instance, NULL);
     free(i);
-}
-
-/* Forgets the objects that an instance or a device destroys with it: programs may leave objects. */
-void vkr_forget(struct vkr *r, const struct vkr_instance *instance, const struct vkr_device *device)
-{
-    r->objects.cursor = r->objects.last;
-    while (r->objects.cursor) {
-        struct vkr_object *o = r->objects.cursor;
-
-        if (!(device ? o->device == device : o->instance == instance)) {
-            r->objects.cursor = o->previous;
-            continue;
-        }
-        /* The validation layer is to say what the program has left. */
-        if (device && o->type != VK_OBJECT_VkDevice && !r->options->validate)
-            vkr_object_destroy(r, o);
-        vkr_object_remove(r, o); /* others may go along */
-    }
 }
 
 int vkr_destroy_instance(struct vkr_call *c)

@@ -2,7 +2,7 @@
  *
  * Finding Vulkan. It is opened, never linked: a replayer without any must still read traces.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/loader.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

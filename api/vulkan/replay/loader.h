@@ -14,13 +14,14 @@ struct vkr_loader {
     char path[256];
 };
 
-/* Open libvulkan.so.1, or what options.library names: a loader, or a driver by itself. */
+/* Opens libvulkan.so.1, or the library that options.library names: a loader, or a driver by itself.
+ */
 int vkr_loader_open(struct vkr_loader *out, const char *path);
 void vkr_loader_close(struct vkr_loader *loader);
-/* TSM_E_DEVICE with the call's and the result's name. */
+/* Returns TSM_E_DEVICE, described by the names of the call and the result. */
 int vkr_fail(const char *call, int64_t result);
 const char *vkr_result_name(int64_t result);
-/* Is `name` among the extensions that an instance (device: of `physical`) can have? */
+/* Tests whether instances, or devices of `physical`, can have the extension. */
 bool vkr_instance_has(const struct vkr_loader *loader, const char *name);
 bool vkr_device_has(const struct vk_instance_dispatch *instance, VkPhysicalDevice physical,
                     const char *name);

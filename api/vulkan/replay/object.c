@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Recorded ids and what stands for them now. A destroyed object is not found any more: a
- * damaged trace that uses it is refused before a driver sees it.
+ * damaged trace that uses it is refused before a driver sees it. Calls nothing of the rooms that
+ * keep data with an object: they set `drop`.
  */
-#include "api/vulkan/replay/inspect/inspect.h"
-#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/object.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/replay.h"
 #include "base/text.h"
 
 /* Returns the key of an id below 2^48: a larger one would reach into the type. */
@@ -123,23 +125,6 @@ struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uin
     return vkr_object_set_raw(r, o, raw) ? o : NULL;
 }
 
-/* Drops the data that its type keeps beside the handle. */
-static void drop_content(struct vkr *r, struct vkr_object *o)
-{
-    if (o->type == VK_OBJECT_VkDeviceMemory && o->user)
-        vkr_memory_drop(r, o->user);
-    else if (o->type == VK_OBJECT_VkSwapchainKHR)
-        vkr_swapchain_drop(r, o);
-    else if (o->type == VK_OBJECT_VkSemaphore && o->user)
-        vkr_semaphore_drop(r, o->user);
-    else
-        free(o->user);
-    if (o->type == VK_OBJECT_VkEvent)
-        vkr_state_tracker_event(r, o, true); /* nobody waits for it any more */
-    free(o->label);
-    free(o->fact);
-}
-
 static void unlink_object(struct vkr *r, struct vkr_object *o)
 {
     struct vkr_objects *objects = &r->objects;
@@ -164,11 +149,16 @@ void vkr_object_remove(struct vkr *r, struct vkr_object *o)
 {
     vkr_object_remove_children(r, o);
     unlink_object(r, o);
-    drop_content(r, o);
+    if (o->drop)
+        o->drop(r, o);
+    else
+        free(o->user);
+    free(o->label);
+    free(o->fact);
     free(o);
 }
 
-/* ---- what the trace left ----------------------------------------------------------------- */
+/* ---- in the driver ----------------------------------------------------------------------- */
 
 /* All vkDestroy* that take a parent, an object and an allocator. */
 struct destroy_args {
@@ -211,30 +201,25 @@ void vkr_object_discard(struct vkr *r, uint32_t type, uint64_t raw, struct vkr_d
         vkr_object_destroy(r, &o);
 }
 
-static void close_instance(struct vkr *r, struct vkr_instance *instance)
+void vkr_forget(struct vkr *r, const struct vkr_instance *instance, const struct vkr_device *device)
 {
-    vkr_present_window_instance_destroyed(r, instance);
-    vkr_instance_close(instance);
-}
+    r->objects.cursor = r->objects.last;
+    while (r->objects.cursor) {
+        struct vkr_object *o = r->objects.cursor;
 
-static void close_object(struct vkr *r, struct vkr_object *o)
-{
-    if (o->type == VK_OBJECT_VkDevice)
-        vkr_device_close(r, o->device);
-    else if (o->type == VK_OBJECT_VkInstance)
-        close_instance(r, o->instance);
-    else
-        vkr_object_destroy(r, o);
-    vkr_object_remove(r, o);
+        if (!(device ? o->device == device : o->instance == instance)) {
+            r->objects.cursor = o->previous;
+            continue;
+        }
+        /* The validation layer is to say what the program has left. */
+        if (device && o->type != VK_OBJECT_VkDevice && !r->options->validate)
+            vkr_object_destroy(r, o);
+        vkr_object_remove(r, o); /* others may go along */
+    }
 }
 
 void vkr_objects_finish(struct vkr *r)
 {
-    for (struct vkr_object *o = r->objects.first; o; o = o->next)
-        if (o->type == VK_OBJECT_VkDevice && o->device)
-            o->device->dispatch.f.vkDeviceWaitIdle(o->device->dispatch.device);
-    while (r->objects.last)
-        close_object(r, r->objects.last);
     tsm_map_finish(&r->objects.places);
     tsm_map_finish(&r->objects.raws);
 }

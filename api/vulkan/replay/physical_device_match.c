@@ -3,12 +3,15 @@
  * Which of this machine's devices stands for which of the recording: the one that the user asks
  * for, else one that has what the trace needs, of the recorded name if there is one.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/physical_device_match.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "api/vulkan/replay/recorded_device.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/requirements.h"
 #include "base/text.h"
 
 static void properties(const struct vkr *r, uint32_t place, VkPhysicalDeviceProperties *out,
@@ -139,12 +142,4 @@ void vkr_choose_devices(struct vkr *r)
         }
         d->is_placed = true;
     }
-}
-
-uint32_t vkr_physical_device_index(struct vkr *r, uint64_t id)
-{
-    for (const struct vkr_required_device *d = r->needs.devices; d; d = d->next)
-        if (d->physical == id)
-            return d->place;
-    return r->chosen;
 }

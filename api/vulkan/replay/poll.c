@@ -2,11 +2,15 @@
  *
  * Polls by which the program learned that the GPU is done, as waits: results of queries, events.
  */
-#include "api/vulkan/replay/inspect/inspect.h"
-#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/poll.h"
 
 #include <string.h>
 #include <time.h>
+
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/state/tracker.h"
 
 #define QUERY_SIZE_MAX 512u /* bytes of one query's results */
 #define SLICE_NS       50000

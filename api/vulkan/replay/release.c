@@ -3,8 +3,12 @@
  * The end of a recording in which work still waits for the host: a driver cannot destroy a device
  * that has such work.
  */
-#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/release.h"
 
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/stream.h"
 #include "base/log.h"
 
 static const struct vkr_object *find_semaphore(const struct vkr *r, uint64_t number)

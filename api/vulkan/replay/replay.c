@@ -2,12 +2,38 @@
  *
  * The Vulkan backend.
  */
-#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/carry_out.h"
+#include "api/vulkan/replay/completed.h"
+#include "api/vulkan/replay/device.h"
 #include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/inspect/present_window.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/memory/address.h"
+#include "api/vulkan/replay/memory/bind.h"
+#include "api/vulkan/replay/memory/capture_replay_address.h"
+#include "api/vulkan/replay/memory/fixed_address.h"
+#include "api/vulkan/replay/memory/host_write.h"
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/memory/write.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/physical_device_match.h"
+#include "api/vulkan/replay/recorded_device.h"
+#include "api/vulkan/replay/release.h"
+#include "api/vulkan/replay/requirements.h"
+#include "api/vulkan/replay/shader.h"
+#include "api/vulkan/replay/share.h"
+#include "api/vulkan/replay/state/loop_snapshot.h"
+#include "api/vulkan/replay/state/restore.h"
+#include "api/vulkan/replay/state/save.h"
+#include "api/vulkan/replay/state/timestamp_bytes.h"
+#include "api/vulkan/replay/stream.h"
+#include "api/vulkan/replay/swapchain.h"
+#include "api/vulkan/replay/sync.h"
 #include "api/vulkan/tables/describe.h"
 #include "base/text.h"
 
@@ -23,6 +49,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_inspect_finish(r->inspect);
     vkr_shaders_finish(r);
     vkr_loop_snapshot_finish(r);
+    vkr_close_all(r);
     vkr_objects_finish(r);
     vkr_present_window_finish(r);
     vkr_memories_finish(r);
@@ -33,6 +60,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_capture_replay_address_finish(r);
     vkr_addresses_finish(r);
     vkr_devices_finish(r);
+    vkr_timing_finish(r);
     vkr_requirements_finish(r);
     vkr_loader_close(&r->loader);
     vk_arena_finish(&r->arena);
@@ -62,6 +90,7 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
         return tsm_fail(TSM_E_MEMORY, "no memory for the Vulkan backend");
     state->replay.reader = reader;
     state->replay.options = options;
+    tsm_time_list_init(&state->replay.timing.done);
     state->replay.waits_each = waited_each(reader, options);
     pthread_mutex_init(&state->replay.lock, NULL);
     vk_arena_init(&state->replay.arena, VK_ARENA_LIMIT);
@@ -136,6 +165,8 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
         return vkr_host_write(&state->replay, record, schema);
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_RUNS))
+        return vkr_host_runs(&state->replay, record, schema);
     if (SBT_TYPE_API(record->type) != SBT_API_CORE)
         return carry_out(&state->replay, record);
     error = vkr_writes_wait(&state->replay);
@@ -243,7 +274,10 @@ static int backend_regions(struct tsm_backend_state *state, const struct tsm_reg
 
 static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
 {
-    return vkr_read(&state->replay, address, out, size);
+    bool is_texels = (address & VKR_PLACE_WINDOW) && (address & VKR_PLACE_TEXELS);
+
+    return is_texels ? vkr_swapchain_read(&state->replay, address, out, size)
+                     : vkr_read(&state->replay, address, out, size);
 }
 
 static bool backend_ignore_timestamps(struct tsm_backend_state *state, uint64_t address,
@@ -351,6 +385,21 @@ static const struct tsm_backend_loop loop_table = {
     .restore = backend_loop_restore,
 };
 
+static int backend_timing_start(struct tsm_backend_state *state, uint64_t seq_first)
+{
+    return vkr_timing_start(&state->replay, seq_first);
+}
+
+static int backend_timing_report(struct tsm_backend_state *state, tsm_time_user report, void *user)
+{
+    return vkr_timing_report(&state->replay, report, user);
+}
+
+static const struct tsm_backend_timing timing_table = {
+    .start = backend_timing_start,
+    .report = backend_timing_report,
+};
+
 static const struct tsm_backend_inspect inspect_table = {
     .wants = backend_wants_inspection,
     .write = backend_inspect_write,
@@ -391,6 +440,7 @@ const struct tsm_backend vulkan_backend = {
     .waits = &waits_table,
     .checkpoint = &checkpoint_table,
     .loop = &loop_table,
+    .timing = &timing_table,
     .inspect = &inspect_table,
     .compare = &compare_table,
     .report = &report_table,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The state of the Vulkan backend, and all headers of its rooms.
+ * The state of the Vulkan backend.
  *
  * Threads: the engine carries out records that are no commands while nothing else runs, so that
  * what they change (objects, memory, devices) needs no lock. Submits come from threads of their
@@ -9,21 +9,16 @@
 #ifndef API_VULKAN_REPLAY_REPLAY_H
 #define API_VULKAN_REPLAY_REPLAY_H
 
-#include "api/vulkan/replay/call.h"
 #include "api/vulkan/replay/device.h"
 #include "api/vulkan/replay/loader.h"
 #include "api/vulkan/replay/memory/address.h"
-#include "api/vulkan/replay/memory/bind.h"
 #include "api/vulkan/replay/memory/capture_replay_address.h"
 #include "api/vulkan/replay/memory/fixed_address.h"
 #include "api/vulkan/replay/memory/memory.h"
 #include "api/vulkan/replay/object.h"
-#include "api/vulkan/replay/physical_device_match.h"
 #include "api/vulkan/replay/requirements.h"
-#include "api/vulkan/replay/shader.h"
 #include "api/vulkan/replay/share.h"
-#include "api/vulkan/replay/sync.h"
-#include "api/vulkan/replay/window.h"
+#include "api/vulkan/replay/timing.h"
 
 /* Image of a swapchain that is being compared. */
 struct vkr_texels {
@@ -76,6 +71,7 @@ struct vkr {
     uint64_t ambiguous_count;        /* writes of the host that may be results, and differ */
     uint64_t mixed_count; /* ... and those in memory of which nothing is a result: see the backend's
                              mixed() */
+    struct vkr_timing timing;
     struct vkr_writes *writes; /* api/vulkan/replay/memory/write.c; NULL: none yet */
 };
 

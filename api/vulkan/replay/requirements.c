@@ -3,11 +3,22 @@
  * Gathers the trace's requirements before anything runs, and compares them with the devices here: a
  * replay that cannot work is refused at once, with a list.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/requirements.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/extensions.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/memory/address.h"
+#include "api/vulkan/replay/memory/capture_replay_address.h"
+#include "api/vulkan/replay/memory/fixed_address.h"
+#include "api/vulkan/replay/memory/import.h"
+#include "api/vulkan/replay/recorded_device.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/share.h"
+#include "api/vulkan/tables/chain.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -338,7 +349,7 @@ static void check_features(struct vkr *r, struct list *l, const VkDeviceCreateIn
         const struct vk_struct *type = vk_struct_of((int32_t)s->sType);
         const void *own = s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2
                               ? &here
-                              : vkr_chain_find(here.pNext, s->sType);
+                              : vk_chain_find(here.pNext, s->sType);
         if (type && own && is_features(type))
             compare_bools(l, type, s, own);
     }

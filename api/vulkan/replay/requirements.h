@@ -27,7 +27,7 @@ struct vkr_requirements {
         VkFormat format;
         VkFormatFeatureFlags features; /* of buffers; one of these at least */
     } * formats;
-    struct vkr_required_limits { /* of the recorded device, as the program was told them */
+    struct vkr_required_limits { /* of the recorded device, as its driver gave them */
         struct vkr_required_limits *next;
         uint64_t physical;
         VkDeviceSize uniform, storage, texel; /* offsets in buffers are multiples of */

@@ -2,13 +2,16 @@
  *
  * Shader modules: checked before a driver sees them, and those that are to be replaced.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/shader.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/tables/chain.h"
 #include "api/vulkan/tables/spirv.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -189,7 +192,7 @@ int vkr_create_shader_module(struct vkr_call *c)
 static int prepare_stage(struct vkr *r, const VkPipelineShaderStageCreateInfo *stage)
 {
     VkShaderModuleCreateInfo *info =
-        vkr_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+        vk_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
 
     return info ? prepare(r, info) : 0;
 }

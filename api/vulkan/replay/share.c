@@ -5,14 +5,22 @@
  * of our own, whose content is in the trace, and semaphores and fences for which we do what the
  * others did: signal what a submit waits for, wait for what it signals again.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/share.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/semaphore.h"
 #include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/tables/chain.h"
 #include "base/array.h"
 #include "base/text.h"
 
@@ -203,7 +211,7 @@ static int duplicate(int fd)
 void vkr_share_memory(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {
     VkImportMemoryFdInfoKHR *import =
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
     const struct vkr_given *g;
 
     if (!import)
@@ -213,7 +221,7 @@ void vkr_share_memory(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr
     m->shared_fd = import->fd;
     m->is_shared = import->fd >= 0;
     if (!m->is_shared)
-        vkr_chain_remove(&info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+        vk_chain_remove(&info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
 }
 
 /* Both have one payload from now on, or this one got what the other had. */

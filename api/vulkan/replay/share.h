@@ -23,22 +23,23 @@ struct vkr_share {
 
 struct vkr_semaphore;
 int vkr_share_plan(struct vkr *r, struct vkr_call *c);
-/* Does the trace say from which object, 0: one outside, this one imports? */
+/* Tests whether the trace says from which object this one imports; 0: from outside. */
 bool vkr_share_said(const struct vkr *r, uint32_t type, uint64_t id, uint64_t *from);
 int vkr_get_memory_fd(struct vkr_call *c);
 int vkr_get_semaphore_fd(struct vkr_call *c);
 int vkr_get_fence_fd(struct vkr_call *c);
 int vkr_import_semaphore_fd(struct vkr_call *c);
 int vkr_import_fence_fd(struct vkr_call *c);
-/* Memory that is imported: from a descriptor of ours, m->shared_fd, which is the driver's when it
- * has made the memory; or, from outside, not at all. */
+/* Imports memory from a descriptor of ours, m->shared_fd, which the driver owns once it has
+ * allocated the memory; memory from outside becomes ordinary memory. */
 void vkr_share_memory(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m);
-/* Before a submit waits for a semaphore, or signals it, to `value`; `s` may be NULL. */
+/* Do what others did before a submit waits for a semaphore, or signals it, to `value`; `s` may be
+ * NULL. */
 int vkr_share_before_wait(struct vkr_call *c, VkQueue queue, const struct vkr_semaphore *s,
                           VkSemaphore semaphore, uint64_t value);
 int vkr_share_before_signal(struct vkr_call *c, VkQueue queue, const struct vkr_semaphore *s,
                             VkSemaphore semaphore);
-/* Before the host waits for a fence, for a counter. */
+/* Do what others did before the host waits for a fence, or for a counter. */
 int vkr_share_before_fence(struct vkr_call *c, VkFence fence);
 int vkr_share_before_value(struct vkr_call *c, VkSemaphore semaphore, uint64_t value);
 void vkr_share_finish(struct vkr *r);

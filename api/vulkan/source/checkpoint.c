@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Saves the checkpoint of a Vulkan program: the memory of its devices. What commands leave beside
- * it (signalled fences, layouts) no driver can be asked for; replay follows it from the records.
+ * Saves the checkpoint of a Vulkan program: the memory of its devices. No driver can be asked
+ * for other state that commands leave (signalled fences, layouts); replay follows it from the
+ * records.
  *
  * The program's threads are held back while quiet() and save() run, so that queues are ours and
  * memory is neither mapped nor freed. Memory that the host cannot map is copied by commands of our
  * own on one of the program's queues.
  */
+#include "api/vulkan/source/checkpoint.h"
+
 #include "api/vulkan/source/memory/memory.h"
 
+#include "api/vulkan/source/completion/pending.h"
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/source.h"
 #include "base/clock.h"
 

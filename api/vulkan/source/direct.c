@@ -5,6 +5,8 @@
  * dispatchable handle gets our key in its first word, which drivers leave to the loader
  * (ICD_LOADER_MAGIC in vk_icd.h).
  */
+#include "api/vulkan/source/direct.h"
+
 #include "api/vulkan/source/layer.h"
 
 #include "api/vulkan/vulkan_hooks.h"

@@ -6,13 +6,15 @@
  *   VK_INSTANCE_LAYERS        our layer's name is appended
  *   VK_ADD_LAYER_PATH         the folder with our manifest; VK_LAYER_PATH, where that is set: the
  *                             loader then looks nowhere else
- *   VK_LOADER_LAYERS_ENABLE   only beside VK_LOADER_LAYERS_DISABLE, which would hide us
+ *   VK_LOADER_LAYERS_ENABLE   only where VK_LOADER_LAYERS_DISABLE is set, which would hide us
  *   VK_LAYER_TRACESMITH=preload   that it was we who did this
  *
  * A child process inherits them with LD_PRELOAD. One from which LD_PRELOAD was taken is not meant
  * to be recorded: there the loader loads us by the manifest, the mark says why, and we wrap
  * nothing.
  */
+#include "api/vulkan/source/environment.h"
+
 #include "api/vulkan/source/layer.h"
 
 #include "base/text.h"
@@ -29,7 +31,7 @@
 
 static char manifests[PATH_MAX]; /* empty: there are none, or Vulkan is not to be recorded */
 
-/* Is `item` in the list, whose items are separated by one of these characters? */
+/* Tests whether `item` is in the list, whose items are separated by one of these characters. */
 static bool listed(const char *list, const char *item, const char *separators)
 {
     size_t length = strlen(item);

@@ -3,6 +3,8 @@
  * Writes facts about the recorded devices into the trace: vulkan.device.N.*, N being the id of the
  * VkDevice.
  */
+#include "api/vulkan/source/facts.h"
+
 #include "api/vulkan/source/layer.h"
 
 #include "api/vulkan/source/source.h"

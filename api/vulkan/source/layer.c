@@ -5,12 +5,22 @@
  */
 #include "api/vulkan/source/layer.h"
 
+#include "api/vulkan/source/completion/completion.h"
+#include "api/vulkan/source/completion/pending.h"
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/source/source.h"
+#include "api/vulkan/source/completion/sync_fd.h"
+#include "api/vulkan/source/direct.h"
+#include "api/vulkan/source/environment.h"
+#include "api/vulkan/source/facts.h"
 #include "api/vulkan/source/gpu_time/clock.h"
 #include "api/vulkan/source/gpu_time/time.h"
 #include "api/vulkan/source/lock.h"
+#include "api/vulkan/source/memory/address.h"
+#include "api/vulkan/source/memory/memory.h"
+#include "api/vulkan/source/present.h"
+#include "api/vulkan/tables/chain.h"
 #include "interpose/interpose.h"
 
 #include <string.h>
@@ -190,7 +200,7 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyInstance(VkInstance instance,
     recorded = !vk_layer_is_passive() && tsm_call_begin(&call, TYPE_vkDestroyInstance);
     if (recorded)
         vk_record(&call, VK_COMMAND_vkDestroyInstance, &args, true);
-    /* The loader may give the key to another instance as soon as this one is gone. */
+    /* The loader may give the key to another instance as soon as this one is destroyed. */
     vk_instance_remove(&state->dispatch);
     state->dispatch.f.vkDestroyInstance(instance, pAllocator);
     give_instance(state);
@@ -201,6 +211,17 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyInstance(VkInstance instance,
 }
 
 /* ---- devices -------------------------------------------------------------------------------- */
+
+/* Puts functions of ours in front of those that map memory, send work, wait for it, or present.
+ * They do their part whether or not the call is recorded. */
+static void patch(struct vk_device_state *state)
+{
+    vk_memory_patch(state);
+    vk_time_patch(state);
+    vk_sync_fd_patch(state);
+    vk_wait_patch(state);
+    vk_present_patch(state);
+}
 
 static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGetDeviceProcAddr get,
                         VkPhysicalDevice physical, const struct vk_instance_state *instance)
@@ -224,7 +245,7 @@ static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGe
     if (state->opaque_addresses)
         vk_address_patch(state);
     if (!vk_layer_is_passive())
-        vk_memory_patch(state);
+        patch(state);
     vk_device_add(&state->dispatch, device);
 }
 

@@ -4,12 +4,17 @@
  * ... They are copied, by commands of ours on the queue that presents, right before. These wait for
  * the semaphores that presenting waits for, and signal them again.
  */
+#include "api/vulkan/source/present.h"
+
 #include "api/vulkan/vulkan_args.h"
+#include "api/vulkan/source/completion/completion.h"
+#include "api/vulkan/source/completion/timeline.h"
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/source/source.h"
-#include "api/vulkan/source/memory/memory.h"
 #include "api/vulkan/source/memory/stage.h"
 #include "api/vulkan/source/lock.h"
+#include "base/hash.h"
 
 #include <string.h>
 

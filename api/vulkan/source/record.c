@@ -63,7 +63,7 @@ static bool ends_alone(uint32_t type)
     }
 }
 
-/* The device, or instance, that makes it: when that is gone, so is what it made. */
+/* Returns the device or instance that creates the object, and destroys it with itself. */
 static uint32_t owner_of(const struct recording *r)
 {
     const struct vk_member *first = &vk_arguments[r->command->first];

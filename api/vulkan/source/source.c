@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api.h"
+#include "api/vulkan/source/checkpoint.h"
+#include "api/vulkan/source/completion/completion.h"
+#include "api/vulkan/source/completion/pending.h"
+#include "api/vulkan/source/completion/timeline.h"
+#include "api/vulkan/source/direct.h"
+#include "api/vulkan/source/environment.h"
 #include "api/vulkan/source/gpu_time/time.h"
 #include "api/vulkan/source/layer.h"
+#include "api/vulkan/source/memory/memory.h"
+#include "api/vulkan/source/origin.h"
+#include "api/vulkan/source/present.h"
 #include "api/vulkan/tables/describe.h"
 #include "base/log.h"
+#include "capture/call/sync_fd.h"
 #include "capture/capture.h"
 
 #include <dlfcn.h>
@@ -17,7 +27,8 @@ static void forked(void)
     vk_pending_forget();
     vk_present_forget();
     vk_timeline_forget();
-    vk_share_forget();
+    vk_origin_forget();
+    tsm_sync_fds_forget();
 }
 
 static void opening(const char *path)

@@ -65,7 +65,7 @@ static inline uint64_t vk_slot_f64(double value)
     return bits;
 }
 
-/* Has an error left some of the handles? The others are VK_NULL_HANDLE. */
+/* Tests whether an error has left some of the handles; the others are VK_NULL_HANDLE. */
 static inline bool vk_any_created(const void *handles, uint32_t count)
 {
     const uint64_t *raw = handles;
@@ -76,33 +76,33 @@ static inline bool vk_any_created(const void *handles, uint32_t count)
     return false;
 }
 
-/* Append all fields of a command (place in vk_commands) with these arguments. `ok`: outputs are
- * there. The call must be committed before `args` is gone. Unknown structs in pNext chains are
+/* Appends all fields of a command (place in vk_commands) with these arguments. `ok`: outputs are
+ * there. The call must be committed while `args` is valid. Unknown structs in pNext chains are
  * noted as unmodelled, once for each VkStructureType. */
 void vk_record(struct tsm_call *call, uint32_t command, const void *args, bool ok);
 
-/* The stream behind a queue, as capture knows it; makes one for a queue that nobody has asked for.
- */
+/* Returns the stream of a queue, as capture knows it; creates one for a queue that nobody has asked
+ * for. */
 struct tsm_stream *vk_stream(VkQueue queue);
 
-/* Records what has changed in memory that the program and the device share where the device may
- * have written it, and says so. */
+/* Records changes of memory that the program and the device share, marked as possible results where
+ * the device may have written. */
 void vk_memory_publish_written(void);
 
-/* Host memory that the GPU can read is about to be read by a command. */
+/* Records host memory that the GPU can read, before a command may read it. */
 static inline void vk_publish(void)
 {
     vk_memory_publish_written();
     tsm_hostmem_publish();
 }
 
-/* The host knows that all of a queue (NULL: of all) is complete. After commit. */
+/* Notes that the host knows all of a queue (NULL: of all) to be complete. Call it after commit. */
 static inline void vk_synchronised(struct tsm_stream *stream)
 {
     tsm_synchronised(SBT_API_VULKAN, stream);
 }
 
-/* Has this thread asked the same before, and got the same answer "not yet"? */
+/* Tests whether this thread has asked the same before, and got the same answer "not yet". */
 bool vk_polled_again(uint32_t command, const void *args, int64_t result);
 
 /* Facts about a command buffer or a render pass, in its tsm_handle's `user`: bits. */

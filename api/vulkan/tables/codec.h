@@ -9,7 +9,7 @@
 
 #include "api/vulkan/tables/tables.h"
 #include "base/bytes.h"
-#include "format/struct_out.h"
+#include "format/values/struct_out.h"
 
 /* ---- encode ---------------------------------------------------------------------------------- */
 

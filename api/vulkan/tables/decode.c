@@ -58,8 +58,8 @@ static uint64_t handle(struct vk_decoder *d, uint32_t object_type)
     return raw;
 }
 
-/* May it be a null handle or pointer for a driver? Not where the registry says that it must be
- * there, nor where nothing makes it ignored. */
+/* Fails if a driver may not get a null handle or pointer for the member: where the registry
+ * requires it and no rule makes it ignored. */
 static void need(struct vk_decoder *d, const struct vk_member *m)
 {
     if (d->strict && !m->rule && !(m->flags & VK_MEMBER_OPTIONAL))
@@ -293,7 +293,7 @@ static void decode_pointer(struct vk_decoder *d, const struct vk_member *m,
             need(d, m);
         return;
     }
-    /* Whoever reads this memory trusts the number beside it. */
+    /* Readers of this memory trust its count member. */
     if (count != vk_member_count(m, siblings, memory)) {
         fail(d);
         return;

@@ -90,7 +90,7 @@ static bool decode_data(struct vk_decoder *d, const struct vk_member *m,
             return false;
         data = size ? bytes : NULL;
         if (size && size != wanted)
-            return false; /* whoever reads it trusts the number beside it */
+            return false; /* readers of these bytes trust the count argument */
     }
     if (data || (m->flags & VK_MEMBER_OUT)) {
         copy = vk_arena_take(d->arena, (wanted > size ? wanted : size) + 1);
@@ -146,7 +146,7 @@ static bool decode_field(struct vk_decoder *d, const struct vk_command *command,
     }
 }
 
-/* Values need the numbers beside them, which may come later: two rounds. */
+/* Decodes in two rounds: values need their count arguments, which may come later. */
 bool vk_decode_args(struct vk_decoder *d, const struct vk_command *command,
                     const struct vk_record_source *source, void *args)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Open addressing over the keys. A slot once taken keeps its key, or gets another when its dispatch
- * is gone; so a search only ends at a slot that nobody has used yet.
+ * Finds dispatch tables by key, by open addressing. A slot once used keeps its key, or gets another
+ * one after its dispatch is removed; so a search only ends at a slot that was never used.
  */
 #include "api/vulkan/tables/dispatch.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions below us: of each instance and each device that lives. Dispatchable handles
- * (VkInstance, VkPhysicalDevice, VkDevice, VkQueue, VkCommandBuffer) begin with a pointer by which
- * the loader tells whose they are; it is our key, too. Finding takes no lock.
+ * Functions of the next layer, for each live instance and device. Dispatchable handles (VkInstance,
+ * VkPhysicalDevice, VkDevice, VkQueue, VkCommandBuffer) begin with a pointer by which the loader
+ * knows their instance or device; it is our key, too. Finding takes no lock.
  */
 #ifndef API_VULKAN_TABLES_DISPATCH_H
 #define API_VULKAN_TABLES_DISPATCH_H

@@ -242,8 +242,8 @@ static const char *image_type(const struct parse *p, size_t at, bool has_sampler
     return has_sampler ? "combined_image_sampler" : "sampled_image";
 }
 
-/* The kind of descriptor behind a variable of this class and type. Vulkan specification, "Shader
- * Resource and Descriptor Type Correspondence". */
+/* Returns the kind of descriptor that a variable of this class and type stands for. Vulkan
+ * specification, "Shader Resource and Descriptor Type Correspondence". */
 static const char *descriptor_type(const struct parse *p, uint32_t class, uint32_t type)
 {
     size_t at = made(p, type), image;

@@ -46,8 +46,8 @@ struct spirv_module {
     struct spirv_push pushes[SPIRV_LIST_MAX];
 };
 
-/* Do header and lengths of instructions add up ("Physical Layout of a SPIR-V Module")? Drivers
- * trust them. `size`: bytes. */
+/* Tests whether header and lengths of instructions add up ("Physical Layout of a SPIR-V Module"),
+ * which drivers trust. `size`: bytes. */
 bool spirv_is_module(const uint32_t *words, size_t size);
 
 /* Reads a module. Returns false if it is none, or without memory for the work. */

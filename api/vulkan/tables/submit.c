@@ -126,6 +126,41 @@ bool vk_submit_each_buffer(const struct vk_submit *submit,
     return true;
 }
 
+struct vk_submit vk_submit_part(const struct vk_submit *submit, uint32_t from, uint32_t to,
+                                VkFence fence)
+{
+    struct vk_submit out = *submit;
+
+    out.infos = submit->kind == FIRST ? (const void *)((const VkSubmitInfo *)submit->infos + from)
+                : submit->kind == SECOND
+                    ? (const void *)((const VkSubmitInfo2 *)submit->infos + from)
+                    : (const void *)((const VkBindSparseInfo *)submit->infos + from);
+    out.count = to - from;
+    out.fence = fence;
+    return out;
+}
+
+void vk_submit_put(const struct vk_submit *submit, void *args)
+{
+    struct vk_args_vkQueueSubmit *a = args;
+    struct vk_args_vkQueueSubmit2 *b = args;
+    struct vk_args_vkQueueBindSparse *s = args;
+
+    if (submit->kind == FIRST) {
+        a->pSubmits = submit->infos;
+        a->submitCount = submit->count;
+        a->fence = submit->fence;
+    } else if (submit->kind == SECOND) {
+        b->pSubmits = submit->infos;
+        b->submitCount = submit->count;
+        b->fence = submit->fence;
+    } else {
+        s->pBindInfo = submit->infos;
+        s->bindInfoCount = submit->count;
+        s->fence = submit->fence;
+    }
+}
+
 void vk_submit_empty(const struct vk_submit *submit)
 {
     for (uint32_t i = 0; i < submit->count; i++)
@@ -133,4 +168,16 @@ void vk_submit_empty(const struct vk_submit *submit)
             ((VkSubmitInfo *)(uintptr_t)submit->infos)[i].commandBufferCount = 0;
         else if (submit->kind == SECOND)
             ((VkSubmitInfo2 *)(uintptr_t)submit->infos)[i].commandBufferInfoCount = 0;
+}
+
+bool vk_chain_allows_buffers(const void *chain)
+{
+    const VkBaseInStructure *s = chain;
+
+    for (; s; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO ||
+            s->sType == VK_STRUCTURE_TYPE_PROTECTED_SUBMIT_INFO ||
+            s->sType == VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR)
+            return false;
+    return true;
 }

@@ -48,6 +48,16 @@ struct vk_batch_semaphore vk_batch_signal(const struct vk_batch *batch, uint32_t
 bool vk_submit_each_buffer(const struct vk_submit *submit,
                            bool (*visit)(void *user, VkCommandBuffer buffer), void *user);
 
+/* Returns the batches [from, to) alone, with another fence. */
+struct vk_submit vk_submit_part(const struct vk_submit *submit, uint32_t from, uint32_t to,
+                                VkFence fence);
+/* Makes the arguments of a call be these batches and this fence; as in vk_submit_of(). */
+void vk_submit_put(const struct vk_submit *submit, void *args);
+
+/* Tests whether command buffers may be added to a batch with this chain: no struct in it goes with
+ * their number, or with what they may do. */
+bool vk_chain_allows_buffers(const void *chain);
+
 /* Takes the command buffers out of all batches, in place. */
 void vk_submit_empty(const struct vk_submit *submit);
 

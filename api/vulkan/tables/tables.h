@@ -258,8 +258,8 @@ uint64_t vk_array_count(const struct vk_member *member, const struct vk_member *
 uint64_t vk_step(const struct vk_member *member, const struct vk_member *siblings,
                  const void *memory);
 
-/* 1 + place of the member of the union that is there; 0: none that is known. `selector` is what the
- * member beside it says. */
+/* Returns 1 + the place of the member that the union holds; 0: no known one. `selector`: value of
+ * the struct's other member that selects it. */
 uint32_t vk_choose(const struct vk_struct *type, int64_t selector);
 
 /* ---- what is valid: valid.c ---------------------------------------------------------- */
@@ -273,8 +273,8 @@ struct vk_scope {
                                   struct in a pNext chain: the one with the pNext */
 };
 
-/* Does a member that the specification says is sometimes ignored count here? Only where this says
- * true may it be read. `rule` is the member's. */
+/* Tests whether a member that the specification sometimes ignores counts here. Read it only where
+ * this returns true. `rule` is the member's. */
 bool vk_valid(uint8_t rule, const struct vk_scope *scope);
 
 #endif

@@ -37,11 +37,12 @@ struct vk_timelines {
 
 void vk_timelines_finish(struct vk_timelines *t);
 
-/* The semaphore was made with this value, or set to it. */
+/* Notes that the semaphore was created with this value, or set to it. */
 bool vk_timelines_set(struct vk_timelines *t, uint64_t semaphore, uint64_t value);
-/* It is gone, or others signal it, too: nobody is taken to wait for it. */
+/* Forgets a semaphore that is destroyed, or that others signal, too: no queue counts as waiting for
+ * it. */
 void vk_timelines_forget(struct vk_timelines *t, uint64_t semaphore);
-/* The host signals it. */
+/* Notes that the host signals it. */
 void vk_timelines_host(struct vk_timelines *t, uint64_t semaphore, uint64_t value);
 
 /* Notes that the work sent to the queue waits for the semaphore; or signals it. */
@@ -49,9 +50,10 @@ bool vk_timelines_wait(struct vk_timelines *t, uint64_t queue, uint64_t semaphor
 bool vk_timelines_signal(struct vk_timelines *t, uint64_t queue, uint64_t semaphore,
                          uint64_t value);
 
-/* Does the queue wait for what nothing that was sent will signal? Then also (unless NULL) for which. */
+/* Tests whether the queue waits for a value that nothing which was sent will signal. Then sets
+ * *semaphore, unless it is NULL, to its semaphore. */
 bool vk_timelines_is_stuck(const struct vk_timelines *t, uint64_t queue, uint64_t *semaphore);
-/* Any of them? */
+/* Tests the same of all queues. */
 bool vk_timelines_any_stuck(const struct vk_timelines *t);
 /* Returns whether any is, and the value and semaphore that the first of them waits for. */
 bool vk_timelines_first_stuck(const struct vk_timelines *t, uint64_t *semaphore, uint64_t *value);

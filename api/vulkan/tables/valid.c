@@ -345,8 +345,8 @@ static VkFlags stages_of(const VkGraphicsPipelineCreateInfo *pipeline)
     return stages;
 }
 
-/* Nothing behind rasterization happens, whatever the program does later. A library without the
- * state does not know. */
+/* Tests whether the pipeline discards all rasterization, whatever the program does later. Returns
+ * false for a library without that state. */
 static bool discards(const VkGraphicsPipelineCreateInfo *pipeline)
 {
     return has_subset(pipeline, BEFORE_RASTER) && pipeline->pRasterizationState &&

@@ -15,7 +15,7 @@ struct vk_facts {
     bool (*secondary)(uint64_t command_buffer);
     bool (*no_depth)(uint64_t render_pass, uint32_t subpass); /* no depth/stencil attachment */
     bool (*no_color)(uint64_t render_pass, uint32_t subpass);
-    /* Has the layout samplers of its own in the binding? Of a set, or (0) of what is pushed. */
+    /* Tests whether the layout has samplers of its own in the binding. `set` 0: of a pushed set. */
     bool (*immutable)(uint64_t set, uint64_t pipeline_layout, uint32_t binding);
 };
 

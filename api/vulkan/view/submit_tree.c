@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "tools/terminal.h"
 #include "api/vulkan/view/submit_tree_class.h"
+#include "format/filter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -201,13 +202,8 @@ static void end_queue_label(struct tsm_tree *t, const struct sbt_record *record)
 static bool is_wanted(const struct tsm_tree *t, const struct sbt_record *record)
 {
     const struct sbt_filter *f = &t->options->filter;
-    bool is_stream = !f->streams;
 
-    for (size_t i = 0; i < f->stream_count; i++)
-        is_stream |= f->streams[i] == record->stream;
-    return is_stream && record->seq >= f->seq_first && (!f->seq_end || record->seq < f->seq_end) &&
-           record->time_ns >= f->time_first_ns &&
-           (!f->time_end_ns || record->time_ns < f->time_end_ns);
+    return sbt_filter_has_stream(f, record->stream) && sbt_filter_in_range(f, record);
 }
 
 static void sent(struct tsm_tree *t, const struct sbt_record *record,

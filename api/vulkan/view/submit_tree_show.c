@@ -150,7 +150,8 @@ static void visit_buffer(void *user, const char *member, uint64_t id)
     tsm_buffer_add_u64(user, id);
 }
 
-/* All that the record names. They are found before the first is shown: then the record is gone. */
+/* Shows all command buffers that the record names. Finds them first, because showing one reads
+ * other records. */
 static void show_buffers(struct nest *n, const struct sbt_record *record)
 {
     struct tsm_buffer ids = {0};

@@ -9,7 +9,7 @@
 #ifndef EMU_CUDA_CHECK_QUARANTINE_H
 #define EMU_CUDA_CHECK_QUARANTINE_H
 
-#include "emu/cuda/memory/memory.h"
+#include "emu/cuda/memory/near.h"
 
 /* Called when the allocation is out of the register. Gives its place back, now or later. */
 void emu_quarantine_add(const struct emu_memory *memory, bool is_placed_by_us);

@@ -11,9 +11,9 @@
 
 #include "api/cuda/cuda_prototypes.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "emu/cuda/check/host_stack.h"
-#include "emu/cuda/check/json.h"
 #include "emu/cuda/core/emu.h"
 
 #define TEXT_MAX 512
@@ -131,122 +131,131 @@ static void write_text(const struct emu_report *f)
 
 /* ---- for programs ---- */
 
-static void json_place(struct tsm_buffer *b, const struct emu_report *f, const char *name,
+static void json_three(struct tsm_json *j, const char *name, const uint32_t v[3])
+{
+    tsm_json_put_open(j, name, '[');
+    for (unsigned k = 0; k < 3; k++)
+        tsm_json_u64(j, v[k]);
+    tsm_json_close(j, ']');
+}
+
+static void json_place(struct tsm_json *j, const struct emu_report *f, const char *name,
                        const struct ptx_place *place)
 {
     char text[TEXT_MAX];
     uint32_t line;
 
-    emu_json_open(b, name, '{');
-    emu_json_three(b, "block", place->block);
-    emu_json_three(b, "thread", place->thread);
-    emu_json_open(b, "stack", '[');
+    tsm_json_put_open(j, name, '{');
+    json_three(j, "block", place->block);
+    json_three(j, "thread", place->thread);
+    tsm_json_put_open(j, "stack", '[');
     for (uint32_t k = 0; k < place->depth; k++) {
         const struct ptx_level *level = &place->stack[k];
-        emu_json_open(b, NULL, '{');
-        emu_json_text(b, "function", level->function);
-        emu_json_number(b, "line", level->line);
+        tsm_json_put_open(j, NULL, '{');
+        tsm_json_put_string(j, "function", level->function);
+        tsm_json_put_u64(j, "line", level->line);
         ptx_module_line(f->module, level->line, text, sizeof(text));
-        emu_json_text(b, "text", text);
+        tsm_json_put_string(j, "text", text);
         if (ptx_module_source(f->module, level->line, text, sizeof(text), &line)) {
-            emu_json_text(b, "source", text);
-            emu_json_number(b, "source_line", line);
+            tsm_json_put_string(j, "source", text);
+            tsm_json_put_u64(j, "source_line", line);
         }
-        emu_json_close(b, '}');
+        tsm_json_close(j, '}');
     }
-    emu_json_close(b, ']');
-    emu_json_close(b, '}');
+    tsm_json_close(j, ']');
+    tsm_json_close(j, '}');
 }
 
-static void json_stack(struct tsm_buffer *b, const char *name, uint32_t stack)
+static void json_stack(struct tsm_json *j, const char *name, uint32_t stack)
 {
     char text[TEXT_MAX];
 
     if (!stack)
         return;
-    emu_json_open(b, name, '[');
+    tsm_json_put_open(j, name, '[');
     for (unsigned k = 0; k < emu_stack_depth(stack); k++) {
         emu_stack_frame(stack, k, text, sizeof(text));
-        emu_json_text(b, NULL, text);
+        tsm_json_put_string(j, NULL, text);
     }
-    emu_json_close(b, ']');
+    tsm_json_close(j, ']');
 }
 
-static void json_near(struct tsm_buffer *b, const struct emu_near *near)
+static void json_near(struct tsm_json *j, const struct emu_near *near)
 {
     static const char *const wheres[] = {"inside", "before", "after"};
     const struct emu_memory *m = &near->memory;
 
-    emu_json_open(b, "allocation", '{');
-    emu_json_hex(b, "address", m->address);
-    emu_json_number(b, "size", m->size);
-    emu_json_text(b, "kind", emu_memory_kind_name(m->kind));
-    emu_json_text(b, "state", near->is_freed || m->free_stack ? "freed" : "live");
-    emu_json_text(b, "where", wheres[near->where]);
-    emu_json_number(b, "distance", near->distance);
-    json_stack(b, "allocated_by", m->stack);
-    json_stack(b, "freed_by", m->free_stack);
-    emu_json_close(b, '}');
+    tsm_json_put_open(j, "allocation", '{');
+    tsm_json_put_hex(j, "address", m->address);
+    tsm_json_put_u64(j, "size", m->size);
+    tsm_json_put_string(j, "kind", emu_memory_kind_name(m->kind));
+    tsm_json_put_string(j, "state", near->is_freed || m->free_stack ? "freed" : "live");
+    tsm_json_put_string(j, "where", wheres[near->where]);
+    tsm_json_put_u64(j, "distance", near->distance);
+    json_stack(j, "allocated_by", m->stack);
+    json_stack(j, "freed_by", m->free_stack);
+    tsm_json_close(j, '}');
 }
 
-static void json_standing(struct tsm_buffer *b, const struct ptx_fault *fault)
+static void json_standing(struct tsm_json *j, const struct ptx_fault *fault)
 {
-    emu_json_open(b, "standing", '[');
+    tsm_json_put_open(j, "standing", '[');
     for (uint32_t k = 0; k < fault->standing_count; k++) {
-        emu_json_open(b, NULL, '{');
-        emu_json_number(b, "line", fault->standing[k].line);
-        emu_json_number(b, "threads", fault->standing[k].threads);
-        emu_json_text(b, "why", fault->standing[k].why);
-        emu_json_close(b, '}');
+        tsm_json_put_open(j, NULL, '{');
+        tsm_json_put_u64(j, "line", fault->standing[k].line);
+        tsm_json_put_u64(j, "threads", fault->standing[k].threads);
+        tsm_json_put_string(j, "why", fault->standing[k].why);
+        tsm_json_close(j, '}');
     }
-    emu_json_close(b, ']');
+    tsm_json_close(j, ']');
 }
 
-static void json_access(struct tsm_buffer *b, const struct emu_report *f)
+static void json_access(struct tsm_json *j, const struct emu_report *f)
 {
-    emu_json_open(b, "access", '{');
-    emu_json_text(b, "kind", access_name(f->access));
-    emu_json_text(b, "space", f->space);
-    emu_json_hex(b, "address", f->address);
-    emu_json_number(b, "size", f->size);
-    emu_json_close(b, '}');
+    tsm_json_put_open(j, "access", '{');
+    tsm_json_put_string(j, "kind", access_name(f->access));
+    tsm_json_put_string(j, "space", f->space);
+    tsm_json_put_hex(j, "address", f->address);
+    tsm_json_put_u64(j, "size", f->size);
+    tsm_json_close(j, '}');
 }
 
-static void json_finding(struct tsm_buffer *b, const struct emu_report *f)
+static void json_finding(struct tsm_json *j, const struct emu_report *f)
 {
-    emu_json_open(b, NULL, '{');
-    emu_json_text(b, "schema", "tsemu-report/1");
-    emu_json_text(b, "check", f->check);
-    emu_json_number(b, "error", f->error);
-    emu_json_text(b, "error_name", f->error ? error_name(f->error) : NULL);
-    emu_json_text(b, "message", f->message);
-    emu_json_text(b, "kernel", f->kernel);
+    tsm_json_put_open(j, NULL, '{');
+    tsm_json_put_string(j, "schema", "tsemu-report/1");
+    tsm_json_put_string(j, "check", f->check);
+    tsm_json_put_u64(j, "error", f->error);
+    tsm_json_put_string(j, "error_name", f->error ? error_name(f->error) : NULL);
+    tsm_json_put_string(j, "message", f->message);
+    tsm_json_put_string(j, "kernel", f->kernel);
     if (f->access)
-        json_access(b, f);
+        json_access(j, f);
     if (f->place)
-        json_place(b, f, "by", f->place);
+        json_place(j, f, "by", f->place);
     if (f->other) {
-        json_place(b, f, "after", f->other);
-        emu_json_text(b, "after_kind", access_name(f->other_access));
+        json_place(j, f, "after", f->other);
+        tsm_json_put_string(j, "after_kind", access_name(f->other_access));
     }
     if (f->fault && f->fault->standing_count)
-        json_standing(b, f->fault);
+        json_standing(j, f->fault);
     if (f->variable)
-        emu_json_text(b, "variable", f->variable);
+        tsm_json_put_string(j, "variable", f->variable);
     if (f->near)
-        json_near(b, f->near);
-    json_stack(b, "launched_by", f->launch_stack);
-    emu_json_close(b, '}');
-    tsm_buffer_add_u8(b, '\n');
+        json_near(j, f->near);
+    json_stack(j, "launched_by", f->launch_stack);
+    tsm_json_close(j, '}');
+    tsm_buffer_add_u8(j->buffer, '\n');
 }
 
 static void write_json(const struct emu_report *f)
 {
     struct tsm_buffer b = {0};
+    struct tsm_json j = {.buffer = &b, .style = TSM_JSON_UTF8};
     const char *why;
     int fd = tsm_file_append(emu_settings.report, &why);
 
-    json_finding(&b, f);
+    json_finding(&j, f);
     if (fd < 0 || b.failed || write(fd, b.data, b.size) != (ssize_t)b.size)
         emu_warn("cannot write to TS_EMU_REPORT=%s: %s", emu_settings.report,
                  why ? why : tsm_errno_text(errno));
@@ -307,10 +316,9 @@ static CUresult fault_result(const struct ptx_fault *fault)
 }
 
 CUresult emu_report_fault(const struct ptx_fault *fault, const struct ptx_module *module,
-                          const char *kernel, uint32_t launch_stack)
+                          const char *kernel, uint32_t launch_stack, const struct emu_near *near)
 {
     char message[TEXT_MAX];
-    struct emu_near near;
     struct emu_report f = {.check = "fault",
                            .error = fault_result(fault),
                            .message = message,
@@ -321,12 +329,11 @@ CUresult emu_report_fault(const struct ptx_fault *fault, const struct ptx_module
                            .space = fault->space,
                            .address = fault->address,
                            .size = fault->size,
+                           .near = near,
                            .fault = fault,
                            .launch_stack = launch_stack};
     bool is_memory = fault->access != PTX_ACCESS_NONE;
 
-    if (is_memory && f.space[0] == 'g' && emu_memory_near(&near, fault->address))
-        f.near = &near;
     size_t used = tsm_format(message, sizeof(message), "%s (%d): %s", error_name(f.error),
                              (int)f.error, fault->text);
     if (is_memory)

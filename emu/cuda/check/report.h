@@ -8,7 +8,7 @@
 #ifndef EMU_CUDA_CHECK_REPORT_H
 #define EMU_CUDA_CHECK_REPORT_H
 
-#include "emu/cuda/memory/memory.h"
+#include "emu/cuda/memory/near.h"
 #include "emu/ptx/ptx.h"
 
 /* Fields that do not apply are 0 or NULL. */
@@ -33,9 +33,10 @@ struct emu_report {
 
 void emu_report_write(const struct emu_report *finding);
 
-/* The launch of `kernel` ended with a fault. Returns the result that the context keeps. */
+/* Reports that the launch of `kernel` ended with a fault. near: of the address, NULL: not known.
+ * Returns the result that the context keeps. */
 CUresult emu_report_fault(const struct ptx_fault *fault, const struct ptx_module *module,
-                          const char *kernel, uint32_t launch_stack);
+                          const char *kernel, uint32_t launch_stack, const struct emu_near *near);
 
 /* Memory that the context did not free, TS_EMU_CHECK=leak. */
 void emu_report_leak(const struct emu_memory *memory);

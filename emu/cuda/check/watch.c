@@ -142,23 +142,3 @@ void emu_watch_end(struct emu_watch *w)
     if (w->ptx.is_profiled)
         emu_profile_end(w);
 }
-
-/* ---- written bytes ---- */
-
-void emu_watch_fresh(uint64_t address, uint64_t size)
-{
-    if (emu_settings.checks & EMU_CHECK_UNINIT)
-        ptx_shadow_fresh(address, size);
-}
-
-void emu_watch_written(uint64_t address, uint64_t size)
-{
-    if (emu_settings.checks & EMU_CHECK_UNINIT)
-        ptx_shadow_written(address, size);
-}
-
-void emu_watch_copied(uint64_t to, uint64_t from, uint64_t size)
-{
-    if (emu_settings.checks & EMU_CHECK_UNINIT)
-        ptx_shadow_copied(to, from, size);
-}

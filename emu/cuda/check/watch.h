@@ -27,9 +27,4 @@ void emu_watch_end(struct emu_watch *watch);
 /* The module is about to go. */
 void emu_watch_forget(const struct ptx_module *module);
 
-/* Which bytes have been written, for TS_EMU_CHECK=uninit; nothing otherwise. */
-void emu_watch_fresh(uint64_t address, uint64_t size);
-void emu_watch_written(uint64_t address, uint64_t size);
-void emu_watch_copied(uint64_t to, uint64_t from, uint64_t size);
-
 #endif

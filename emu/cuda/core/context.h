@@ -26,11 +26,20 @@ struct CUctx_st {
     atomic_int shared_config;
     atomic_uint peers; /* a bit per device whose memory it may use */
     CUstream legacy;
+    /* Under the scheduler's lock: the last end of streams that are gone, and of the blocking ones.
+     */
+    uint64_t freed_ns, freed_blocking_ns;
     struct CUmod_st *modules; /* under the modules' lock */
 };
 
 /* The thread's current context, NULL when it has none. No check that it still exists. */
 CUcontext emu_context_current(void);
+
+/* Makes the context current. CUDA_ERROR_OUT_OF_MEMORY when the thread has too many. */
+CUresult emu_context_push(CUcontext context);
+
+/* Takes the current context off the thread's stack and returns it; NULL when there is none. */
+CUcontext emu_context_pop(void);
 
 /* Keep the first error of an asynchronous command. */
 void emu_context_fail(CUcontext context, CUresult error);

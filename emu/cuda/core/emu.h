@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/machine.h"
 #include "emu/cuda/core/abi.h"
 #include "emu/ptx/ptx.h"
 
@@ -54,6 +55,9 @@ struct emu_settings {
     const char *queue;   /* TS_EMU_QUEUE: file for what is sent to streams; NULL: none */
     const char *profile; /* TS_EMU_PROFILE: file; NULL: none */
     uint64_t profile_every; /* TS_EMU_PROFILE_EVERY: warp instructions between samples */
+    bool has_times;         /* TS_EMU_EXACT=0|1: api/cuda/abi_times.h */
+    bool is_virtual;        /* TS_EMU_TIME=virtual; then is_serial, too */
+    struct tsm_machine machine; /* TS_EMU_MACHINE */
 };
 
 /* Errors that TS_EMU_CHECK searches for; docs/emu.md says what each means. */
@@ -67,6 +71,9 @@ enum emu_check {
 
 /* Valid after the first cuInit(), constant from then on. */
 extern struct emu_settings emu_settings;
+
+/* Calls of the driver by this thread so far: a number for the call that is under way. */
+extern _Thread_local uint64_t emu_calls;
 
 /* 0 when the driver can be used from here; CUDA_ERROR_NOT_INITIALIZED before cuInit() and in a
  * child of fork(), CUDA_ERROR_DEINITIALIZED when the process ends, CUDA_ERROR_NOT_PERMITTED inside

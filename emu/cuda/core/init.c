@@ -11,13 +11,12 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "emu/cuda/core/context.h"
 #include "emu/cuda/core/messages.h"
 #include "emu/cuda/memory/page.h"
 #include "emu/cuda/memory/va_allocator.h"
-#include "emu/cuda/core/object.h"
 
 struct emu_settings emu_settings;
+_Thread_local uint64_t emu_calls;
 
 enum state { STATE_NEW, STATE_READY, STATE_FORKED, STATE_OVER };
 
@@ -183,6 +182,35 @@ static void read_drop(struct emu_settings *s)
     s->drop = (uint32_t)((percent << 32) / 100);
 }
 
+/* Whether one of the settings for lateness is set, which mean the host's clock. */
+static bool is_late(const struct emu_settings *s)
+{
+    return s->late_ns || s->return_ns || s->linger_ns;
+}
+
+/* Virtual time: one command at a time, none of them late. */
+static void read_time(struct emu_settings *s)
+{
+    const char *text = getenv("TS_EMU_TIME");
+    const char *mode = getenv("TS_EMU_STREAMS");
+    char why[TSM_MACHINE_WHY];
+
+    s->is_virtual = text && strcmp(text, "virtual") == 0;
+    if (text && *text && !s->is_virtual && strcmp(text, "real") != 0)
+        emu_warn("TS_EMU_TIME=%s is not virtual or real; using real", text);
+    tsm_machine_init(&s->machine);
+    if (!s->is_virtual)
+        return;
+    if (tsm_machine_parse(&s->machine, getenv("TS_EMU_MACHINE"), why))
+        emu_warn("TS_EMU_MACHINE: %s; using the default machine", why);
+    if (mode && strcmp(mode, "concurrent") == 0)
+        emu_warn("TS_EMU_STREAMS=concurrent is ignored: TS_EMU_TIME=virtual needs serial streams");
+    if (is_late(s))
+        emu_warn("TS_EMU_LATE, TS_EMU_RETURN and TS_EMU_LINGER are ignored: TS_EMU_TIME=virtual");
+    s->is_serial = true;
+    s->late_ns = s->return_ns = s->linger_ns = 0;
+}
+
 static void read_settings(struct emu_settings *s)
 {
     s->device_count = (int)number_setting("TS_EMU_DEVICES", 1, EMU_DEVICE_COUNT_MAX);
@@ -211,12 +239,15 @@ static void read_settings(struct emu_settings *s)
     s->profile_every = number_setting("TS_EMU_PROFILE_EVERY", 1000, 1ull << 40);
     if (s->profile_every == 0)
         s->profile_every = 1;
+    s->has_times = number_setting("TS_EMU_EXACT", 1, 1) != 0;
+    read_time(s);
 }
 
 /* ---- entering the driver ---- */
 
 CUresult emu_ready(void)
 {
+    emu_calls++;
     if (callback_depth)
         return CUDA_ERROR_NOT_PERMITTED;
     int now = atomic_load(&state);
@@ -230,31 +261,6 @@ CUresult emu_refuse(CUresult why)
     CUresult result = emu_ready();
 
     return result ? result : why;
-}
-
-CUresult emu_enter(CUcontext *context_out)
-{
-    CUcontext context = emu_context_current();
-    CUresult result = emu_ready();
-
-    if (result)
-        return result;
-    if (!context)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    if (!emu_object_is(EMU_CONTEXT, context))
-        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    result = emu_context_error(context);
-    if (!result)
-        *context_out = context;
-    return result;
-}
-
-CUresult emu_enter_free(CUcontext *context_out)
-{
-    if (emu_context_current())
-        return emu_enter(context_out);
-    *context_out = NULL;
-    return emu_ready();
 }
 
 CUresult emu_enter_device(CUdevice device)

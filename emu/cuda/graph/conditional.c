@@ -10,6 +10,7 @@
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/graph/graph.h"
 #include "emu/cuda/stream/stream.h"
+#include "emu/cuda/stream/virtual_time.h"
 
 #define MARK      0x434f4e4400000000ull /* "COND" */
 #define COUNT_MAX (1u << 20)
@@ -208,7 +209,9 @@ static CUresult run_node(CUgraphNode node, CUstream stream)
     if (!command)
         return result;
     command->stream = stream;
+    emu_time_begin_inner(command);
     result = command->type->run(command);
+    emu_time_end_inner(command);
     emu_command_unref(command);
     return result;
 }

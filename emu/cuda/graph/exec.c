@@ -9,6 +9,7 @@
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/object.h"
+#include "emu/cuda/graph/branches.h"
 #include "emu/cuda/graph/capture.h"
 #include "emu/cuda/graph/conditional.h"
 #include "emu/cuda/graph/graph.h"
@@ -213,7 +214,8 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread)
     start = mark(stream, exec->last);
     result = start ? emu_conditional_send_defaults(exec->graph, stream) : CUDA_ERROR_OUT_OF_MEMORY;
     if (!result)
-        result = send_graph(exec->graph, stream);
+        result = emu_settings.is_virtual ? emu_branches_send(exec->graph, stream, start, send_node)
+                                         : send_graph(exec->graph, stream);
     end = start ? mark(stream, NULL) : NULL;
     emu_command_unref(start);
     if (end) {

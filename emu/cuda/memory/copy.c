@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/cuda/check/watch.h"
+#include "base/machine.h"
+#include "emu/cuda/check/written.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/graph/capture.h"
 #include "emu/cuda/memory/memory.h"
@@ -14,6 +15,7 @@ struct copy {
     struct emu_side to;
     struct emu_side from;
     struct emu_box box;
+    enum tsm_device_work_kind kind; /* which way it goes */
     uint8_t *staged;     /* pageable source, read at the call; owned; never in a graph */
     CUDA_MEMCPY3D asked; /* of a graph's node, as the program said it; width 0: of a stream */
 };
@@ -28,7 +30,7 @@ static void copy_box(const struct emu_side *to, const struct emu_side *from, str
             const void *s =
                 (const void *)(uintptr_t)(from->address + z * from->slice + y * from->pitch);
             memmove(d, s, box.width);
-            emu_watch_copied((uintptr_t)d, (uintptr_t)s, box.width);
+            emu_written_copy((uintptr_t)d, (uintptr_t)s, box.width);
         }
     }
 }
@@ -113,7 +115,21 @@ static void describe(struct emu_command *command, CUgraphNodeParams *out)
                          .Depth = c->box.depth};
 }
 
+static void measure(const struct emu_command *command, struct tsm_device_work *out)
+{
+    const struct copy *copy = (const struct copy *)(const void *)command->payload;
+
+    out->kind = copy->kind;
+    out->bytes = (uint64_t)copy->box.width * copy->box.height * copy->box.depth;
+}
+
+static enum tsm_device_work_kind kind_of(bool to_device, bool from_device)
+{
+    return !from_device ? TSM_DEVICE_TO_DEVICE : to_device ? TSM_DEVICE_ON_DEVICE : TSM_DEVICE_TO_HOST;
+}
+
 static const struct emu_command_type copy_type = {.run = run,
+                                                  .measure = measure,
                                                   .spoil = spoil,
                                                   .finish = finish,
                                                   .node = CU_GRAPH_NODE_TYPE_MEMCPY + 1,
@@ -184,7 +200,8 @@ static CUresult prepare(struct emu_command **out, struct emu_side to, struct emu
     struct emu_command *command = emu_command_create(&copy_type, sizeof(struct copy));
     if (!command)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *(struct copy *)(void *)command->payload = (struct copy){.to = to, .from = from, .box = box};
+    *(struct copy *)(void *)command->payload =
+        (struct copy){.to = to, .from = from, .box = box, .kind = kind_of(to_device, from_device)};
     *is_on_device = to_device && from_device;
     *out = command;
     return CUDA_SUCCESS;

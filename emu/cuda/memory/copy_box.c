@@ -65,18 +65,24 @@ static CUresult side(struct emu_side *out, const struct end *e, struct emu_box b
     return CUDA_SUCCESS;
 }
 
-static CUresult copy(const struct end *to, const struct end *from, struct emu_box box,
-                     CUstream handle, bool per_thread, bool is_sync)
+static CUresult send(const struct end *to, const struct end *from, struct emu_box box,
+                     CUstream stream, bool is_sync)
 {
     struct emu_side to_side = {0}, from_side = {0};
-    CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    CUresult result = side(&to_side, to, box);
 
-    if (!result)
-        result = side(&to_side, to, box);
     if (!result)
         result = side(&from_side, from, box);
     return result ? result : emu_copy(stream, to_side, from_side, box, is_sync);
+}
+
+static CUresult copy(const struct end *to, const struct end *from, struct emu_box box,
+                     CUstream handle, bool per_thread, bool is_sync)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    return result ? result : send(to, from, box, stream, is_sync);
 }
 
 /* The 2D struct's pitch may be 0 only for a single row, as may the 3D one's. */
@@ -278,7 +284,7 @@ static bool read_operand(struct end *out, const CUmemcpy3DOperand *o, size_t ele
     return o->type == CU_MEMCPY_OPERAND_TYPE_POINTER;
 }
 
-static CUresult copy_op(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream handle, bool per_thread)
+static CUresult copy_op(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
 {
     size_t element = element_of(op);
     struct emu_box box = {op->extent.width * element, op->extent.height, op->extent.depth};
@@ -289,7 +295,7 @@ static CUresult copy_op(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream handle, bool 
         op->srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY ||
         !read_operand(&to, &op->dst, element) || !read_operand(&from, &op->src, element))
         return CUDA_ERROR_INVALID_VALUE;
-    return copy(&to, &from, box, handle, per_thread, false);
+    return send(&to, &from, box, stream, false);
 }
 
 /* *failed: which one is to blame, SIZE_MAX when none is. */
@@ -303,7 +309,7 @@ static CUresult copy_ops(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t
     if (!result && (!count || !ops || flags || stream->is_legacy))
         result = CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count && !result; i++) {
-        result = copy_op(&ops[i], handle, per_thread);
+        result = copy_op(&ops[i], stream);
         if (result)
             *failed = i;
     }

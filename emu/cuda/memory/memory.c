@@ -7,13 +7,12 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/text.h"
 #include "emu/cuda/check/host_stack.h"
 #include "emu/cuda/check/quarantine.h"
 #include "emu/cuda/check/report.h"
-#include "emu/cuda/check/watch.h"
+#include "emu/cuda/check/written.h"
 #include "emu/cuda/core/emu.h"
-#include "emu/cuda/memory/share.h"
+#include "emu/cuda/memory/near.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct emu_memory *entries; /* sorted by address */
@@ -75,10 +74,8 @@ static void release(const struct emu_memory *memory)
 {
     if (is_on_device(memory->kind))
         emu_memory_discharge(memory->device, memory->size);
-    if (memory->shared)
-        emu_share_withdraw(memory->shared);
-    if (memory->kind == EMU_MEMORY_IMPORTED)
-        emu_share_release(memory);
+    if (memory->release)
+        memory->release(memory);
     emu_quarantine_add(memory, is_placed_by_us(memory->kind));
 }
 
@@ -120,9 +117,9 @@ CUresult emu_memory_add(const struct emu_memory *what)
     CUresult result = insert(&memory);
     pthread_rwlock_unlock(&lock);
     if (!result && is_watched(what->kind))
-        emu_watch_fresh(what->address, what->size);
+        emu_written_none(what->address, what->size);
     else if (!result)
-        emu_watch_written(what->address, what->size);
+        emu_written_all(what->address, what->size);
     return result;
 }
 
@@ -243,37 +240,6 @@ bool emu_memory_is_accessible(void *user, uint64_t address, uint64_t size, bool 
     return true;
 }
 
-const char *emu_memory_kind_name(enum emu_memory_kind kind)
-{
-    static const char *const names[] = {
-        [EMU_MEMORY_DEVICE] = "device memory",
-        [EMU_MEMORY_MANAGED] = "managed memory",
-        [EMU_MEMORY_POOL] = "pool memory",
-        [EMU_MEMORY_MODULE] = "module variables",
-        [EMU_MEMORY_ARRAY] = "an array",
-        [EMU_MEMORY_HOST] = "host memory",
-        [EMU_MEMORY_REGISTERED] = "registered host memory",
-        [EMU_MEMORY_MAPPED] = "mapped memory",
-        [EMU_MEMORY_IMPORTED] = "imported memory",
-    };
-    return names[kind];
-}
-
-void emu_near_measure(struct emu_near *near, uint64_t address)
-{
-    const struct emu_memory *m = &near->memory;
-
-    near->where = EMU_NEAR_INSIDE;
-    near->distance = 0;
-    if (address < m->address) {
-        near->where = EMU_NEAR_BEFORE;
-        near->distance = m->address - address;
-    } else if (address - m->address >= m->size) {
-        near->where = EMU_NEAR_AFTER;
-        near->distance = address - (m->address + m->size);
-    }
-}
-
 /* Compares two candidates. One that touches the address is as near as can be but does not hold it:
  * freed memory that held it is what the program meant. */
 static bool is_better(const struct emu_near *a, const struct emu_near *b)
@@ -308,24 +274,6 @@ bool emu_memory_near(struct emu_near *out, uint64_t address)
         return false;
     emu_near_measure(out, address);
     return true;
-}
-
-void emu_near_text(char *out, size_t size, const struct emu_near *near, uint64_t address)
-{
-    const struct emu_memory *m = &near->memory;
-    const char *state = near->is_freed   ? ", freed"
-                        : m->is_writable ? ""
-                        : m->is_readable ? ", read-only"
-                                         : ", not accessible now";
-    size_t at;
-
-    if (near->where == EMU_NEAR_INSIDE)
-        at = tsm_format(out, size, "byte %llu of ", (unsigned long long)(address - m->address));
-    else
-        at = tsm_format(out, size, "%llu bytes %s ", (unsigned long long)near->distance,
-                        near->where == EMU_NEAR_AFTER ? "after the end of" : "before");
-    tsm_format(out + at, size - at, "%llu bytes of %s at 0x%llx%s", (unsigned long long)m->size,
-               emu_memory_kind_name(m->kind), (unsigned long long)m->address, state);
 }
 
 void emu_context_each_leak(CUcontext context, void (*leak)(const struct emu_memory *memory))

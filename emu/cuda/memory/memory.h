@@ -37,6 +37,8 @@ struct emu_hints {
     unsigned accessed_by; /* a bit per device, bit 31 the host */
 };
 
+struct emu_near;
+
 /* One allocation. A copy: what is known of it at the time of asking. */
 struct emu_memory {
     uint64_t address;
@@ -51,18 +53,13 @@ struct emu_memory {
     bool is_sync; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
     struct emu_hints hints;
     void *owner;     /* the pool, the physical memory: by kind */
+    /* Undoes what others did to it or for it, when the register lets go of it; NULL: nothing. Must
+     * not call the register. */
+    void (*release)(const struct emu_memory *memory);
     uint32_t shared; /* other processes may open it (emu/cuda/memory/share.h); 0: they may not */
     uint32_t
         stack; /* host stack (emu/cuda/check/host_stack.h) of the call that made it; filled in */
     uint32_t free_stack; /* of the call that freed it, as far as it is known */
-};
-
-/* Nearest memory to an address. */
-struct emu_near {
-    struct emu_memory memory;
-    bool is_freed;
-    enum { EMU_NEAR_INSIDE, EMU_NEAR_BEFORE, EMU_NEAR_AFTER } where; /* the address is ... it */
-    uint64_t distance; /* bytes to its end or beginning; inside: 0 */
 };
 
 /* Allocate in a window and register: filled with the setting's byte, aligned to 512. `what` says
@@ -98,13 +95,6 @@ bool emu_memory_is_accessible(void *user, uint64_t address, uint64_t size, bool 
 /* Finds the memory that holds `address` or lies next to it; live memory wins among equals. Returns
  * false if nothing was ever allocated. */
 bool emu_memory_near(struct emu_near *out, uint64_t address);
-/* near->memory is given: fill in where and distance. */
-void emu_near_measure(struct emu_near *near, uint64_t address);
-/* "12 bytes after the end of 400 bytes of device memory at 0x..." */
-void emu_near_text(char *out, size_t size, const struct emu_near *near, uint64_t address);
-/* "device memory" */
-const char *emu_memory_kind_name(enum emu_memory_kind kind);
-
 /* Call `leak` for every allocation of the context that the program made and did not free. */
 void emu_context_each_leak(CUcontext context, void (*leak)(const struct emu_memory *memory));
 

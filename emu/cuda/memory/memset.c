@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#include "emu/cuda/check/watch.h"
+#include "base/machine.h"
+#include "emu/cuda/check/written.h"
 #include "emu/cuda/graph/capture.h"
 #include "emu/cuda/memory/copy.h"
 #include "emu/cuda/memory/memory.h"
@@ -42,7 +43,7 @@ static CUresult run(struct emu_command *command)
     }
     for (size_t y = 0; y < fill->height; y++) {
         fill_row((uint8_t *)(uintptr_t)(fill->address + y * fill->pitch), fill);
-        emu_watch_written(fill->address + y * fill->pitch, row);
+        emu_written_all(fill->address + y * fill->pitch, row);
     }
     return CUDA_SUCCESS;
 }
@@ -59,8 +60,19 @@ static void describe(struct emu_command *command, CUgraphNodeParams *out)
                                                .height = fill->height};
 }
 
-static const struct emu_command_type fill_type = {
-    .run = run, .node = CU_GRAPH_NODE_TYPE_MEMSET + 1, .describe = describe, .runs_anywhere = true};
+static void measure(const struct emu_command *command, struct tsm_device_work *out)
+{
+    const struct fill *fill = (const struct fill *)(const void *)command->payload;
+
+    out->kind = TSM_DEVICE_ON_DEVICE;
+    out->bytes = (uint64_t)fill->width * fill->element_size * fill->height;
+}
+
+static const struct emu_command_type fill_type = {.run = run,
+                                                  .measure = measure,
+                                                  .node = CU_GRAPH_NODE_TYPE_MEMSET + 1,
+                                                  .describe = describe,
+                                                  .runs_anywhere = true};
 
 /* An extent of 0 is an overflow, or too much for any memory. */
 static CUresult check(const struct fill *fill)

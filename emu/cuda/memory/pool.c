@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "emu/cuda/check/host_stack.h"
-#include "emu/cuda/check/watch.h"
+#include "emu/cuda/check/written.h"
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/object.h"
@@ -186,7 +186,7 @@ static CUresult begin_run(struct emu_command *command)
 
     if (step->is_reuse)
         memset((void *)(uintptr_t)step->address, emu_settings.fill, step->size);
-    emu_watch_fresh(step->address, step->size);
+    emu_written_none(step->address, step->size);
     emu_memory_change(step->address, make_usable, step);
     return CUDA_SUCCESS;
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "emu/cuda/check/watch.h"
+#include "emu/cuda/check/written.h"
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/memory/memory.h"
@@ -125,12 +125,28 @@ static uint32_t take_slot(uint64_t id)
     return ok ? slot + 1 : 0;
 }
 
+/* Withdraws memory that is freed: handles of it open nothing any more. */
+static void withdraw(const struct emu_memory *memory)
+{
+    uint32_t slot = memory->shared - 1;
+    static const uint64_t none;
+
+    pthread_mutex_lock(&lock);
+    slots[slot] = 0;
+    /* Should it fail, a handle that must not be used any more shows zeros. */
+    if (pwrite(emu_page_file(), &none, sizeof(none), (off_t)(slot * sizeof(none))) < 0)
+        slots[slot] = UINT64_MAX;
+    pthread_mutex_unlock(&lock);
+}
+
 static void set_shared(struct emu_memory *memory, void *user)
 {
     const struct emu_memory *wanted = user;
 
-    if (memory->id == wanted->id)
-        memory->shared = wanted->shared;
+    if (memory->id != wanted->id)
+        return;
+    memory->shared = wanted->shared;
+    memory->release = withdraw;
 }
 
 static CUresult share(struct emu_memory *memory)
@@ -149,7 +165,7 @@ static CUresult share(struct emu_memory *memory)
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) {
         emu_memory_change(memory->address, set_shared, memory);
-        emu_watch_written(memory->address, memory->size); /* by others, unseen */
+        emu_written_all(memory->address, memory->size); /* by others, unseen */
     }
     return result;
 }
@@ -174,18 +190,6 @@ CUresult emu_share_export(struct emu_share_handle *out, uint64_t address, unsign
                                          .slot = memory.shared - 1,
                                          .device = memory.device};
     return result;
-}
-
-void emu_share_withdraw(uint32_t slot)
-{
-    static const uint64_t none;
-
-    pthread_mutex_lock(&lock);
-    slots[slot - 1] = 0;
-    /* Should it fail, a handle that must not be used any more shows zeros. */
-    if (pwrite(emu_page_file(), &none, sizeof(none), (off_t)((slot - 1) * sizeof(none))) < 0)
-        slots[slot - 1] = UINT64_MAX;
-    pthread_mutex_unlock(&lock);
 }
 
 /* ---- importing ---- */
@@ -245,6 +249,22 @@ static void unmap(const struct import *import)
     emu_va_allocator_unreserve(import->mapping, room_for(import->mapping_size));
 }
 
+/* Unmaps imported memory that the register has let go of. */
+static void end_import(const struct emu_memory *memory)
+{
+    struct import *import = memory->owner;
+
+    pthread_mutex_lock(&lock);
+    struct import **at = &imports;
+    while (*at && *at != import)
+        at = &(*at)->next;
+    if (*at)
+        *at = import->next;
+    pthread_mutex_unlock(&lock);
+    unmap(import);
+    free(import);
+}
+
 /* It is mapped: register it, and take over what `mapped` says. */
 static CUresult add(uint64_t *address_out, const struct import *mapped, uint64_t size,
                     CUdevice device)
@@ -257,7 +277,8 @@ static CUresult add(uint64_t *address_out, const struct import *mapped, uint64_t
                               .device = device,
                               .is_readable = true,
                               .is_writable = true,
-                              .owner = i};
+                              .owner = i,
+                              .release = end_import};
     CUresult result = i ? emu_memory_add(&what) : CUDA_ERROR_OUT_OF_MEMORY;
 
     if (result) {
@@ -342,19 +363,4 @@ CUmemoryPool emu_share_pool(const struct emu_memory *memory)
 {
     return memory->kind == EMU_MEMORY_IMPORTED ? ((const struct import *)memory->owner)->pool
                                                : NULL;
-}
-
-void emu_share_release(const struct emu_memory *memory)
-{
-    struct import *import = memory->owner;
-
-    pthread_mutex_lock(&lock);
-    struct import **at = &imports;
-    while (*at && *at != import)
-        at = &(*at)->next;
-    if (*at)
-        *at = import->next;
-    pthread_mutex_unlock(&lock);
-    unmap(import);
-    free(import);
 }

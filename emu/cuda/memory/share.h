@@ -47,9 +47,6 @@ int emu_share_open(const struct emu_share_file *file);
  * kind each). May wait for what runs on the device. CUDA_ERROR_INVALID_VALUE: there is none. */
 CUresult emu_share_export(struct emu_share_handle *out, uint64_t address, unsigned kinds);
 
-/* The allocation is freed: handles of it open nothing any more. slot: of struct emu_memory. */
-void emu_share_withdraw(uint32_t slot);
-
 /* Origin of imported memory, which says who may free it. */
 enum emu_share_origin {
     EMU_SHARE_IPC,      /* cuIpcCloseMemHandle() */
@@ -74,8 +71,5 @@ CUresult emu_share_close(uint64_t address, unsigned origins);
 
 /* The pool that imported memory came from, or NULL. */
 CUmemoryPool emu_share_pool(const struct emu_memory *memory);
-
-/* The register has let go of imported memory: unmap it. */
-void emu_share_release(const struct emu_memory *memory);
 
 #endif

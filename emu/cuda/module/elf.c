@@ -5,92 +5,66 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/elf_file.h"
 #include "base/text.h"
 
 #define MACHINE_CUDA 190 /* EM_CUDA of the ELF registry */
 #define TEXT_PREFIX  ".text."
 
-static bool is_elf(const uint8_t *elf, size_t size)
-{
-    return size >= sizeof(Elf64_Ehdr) && strncmp((const char *)elf, ELFMAG, SELFMAG) == 0 &&
-           elf[EI_CLASS] == ELFCLASS64 && elf[EI_DATA] == ELFDATA2LSB;
-}
-
-static bool lies_within(uint64_t offset, uint64_t size, size_t all)
-{
-    return offset <= all && size <= all - offset;
-}
-
-/* The entry of the section table. */
-static bool read_header(Elf64_Shdr *out, const Elf64_Ehdr *header, const uint8_t *elf, size_t size,
-                        unsigned index)
-{
-    uint64_t at = header->e_shoff + (uint64_t)index * header->e_shentsize;
-
-    if (index >= header->e_shnum || header->e_shentsize < sizeof(*out) ||
-        !lies_within(at, sizeof(*out), size))
-        return false;
-    memcpy(out, elf + at, sizeof(*out));
-    return true;
-}
-
 /* No length came with the file: each byte is looked at only if those before it are right. The ABI
  * of device code is never 0. */
 size_t emu_elf_size(const uint8_t *elf)
 {
-    Elf64_Ehdr header;
+    struct tsm_elf_section section;
+    struct tsm_elf_file file;
 
-    if (!is_elf(elf, sizeof(header)) || !elf[EI_OSABI])
+    if (!tsm_elf_file_open(&file, elf, sizeof(Elf64_Ehdr)) || !elf[EI_OSABI])
         return 0;
-    memcpy(&header, elf, sizeof(header));
-    size_t end = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
-    size_t table = end;
-    for (unsigned i = 0; i < header.e_shnum; i++) {
-        Elf64_Shdr section;
-        if (read_header(&section, &header, elf, table, i) && section.sh_type != SHT_NOBITS &&
-            section.sh_offset + section.sh_size > end)
-            end = section.sh_offset + section.sh_size;
-    }
+    size_t end = file.table + (size_t)file.section_count * file.entry_size;
+    file.size = end;
+    for (unsigned i = 0; i < file.section_count; i++)
+        if (tsm_elf_file_section(&file, i, &section) && section.type != SHT_NOBITS &&
+            section.offset + section.size > end)
+            end = section.offset + section.size;
     return end;
 }
 
 bool emu_elf_fits(const uint8_t *elf, size_t size)
 {
-    Elf64_Ehdr header;
+    struct tsm_elf_file file;
 
-    if (size < sizeof(header))
+    if (size < sizeof(Elf64_Ehdr))
         return false;
-    if (!is_elf(elf, size) || !elf[EI_OSABI])
+    if (!tsm_elf_file_open(&file, elf, size) || !elf[EI_OSABI])
         return true; /* emu_elf_size() looks no further */
-    memcpy(&header, elf, sizeof(header));
-    return lies_within(header.e_shoff, (uint64_t)header.e_shnum * header.e_shentsize, size) &&
+    return tsm_elf_file_part(&file, file.table, (uint64_t)file.section_count * file.entry_size) &&
            emu_elf_size(elf) <= size;
 }
 
 bool emu_elf_is_device(const uint8_t *elf, size_t size)
 {
-    return is_elf(elf, size) && tsm_get_u16(elf + offsetof(Elf64_Ehdr, e_machine)) == MACHINE_CUDA;
+    struct tsm_elf_file file;
+
+    return tsm_elf_file_open(&file, elf, size) &&
+           tsm_get_u16(elf + offsetof(Elf64_Ehdr, e_machine)) == MACHINE_CUDA;
 }
 
 bool emu_elf_section(struct emu_elf_section *out, const uint8_t *elf, size_t size, unsigned index)
 {
-    Elf64_Ehdr header;
-    Elf64_Shdr section, names;
+    struct tsm_elf_section section, names;
+    struct tsm_elf_file file;
+    const uint8_t *texts;
 
-    if (!is_elf(elf, size))
+    if (!tsm_elf_file_open(&file, elf, size) || !tsm_elf_file_section(&file, index, &section) ||
+        !tsm_elf_file_section(&file, file.names, &names))
         return false;
-    memcpy(&header, elf, sizeof(header));
-    if (!read_header(&section, &header, elf, size, index) ||
-        !read_header(&names, &header, elf, size, header.e_shstrndx) ||
-        !lies_within(names.sh_offset, names.sh_size, size) || section.sh_name >= names.sh_size)
+    texts = tsm_elf_file_part(&file, names.offset, names.size);
+    if (!texts || section.name >= names.size ||
+        !memchr(texts + section.name, 0, names.size - section.name))
         return false;
-    out->name = (const char *)elf + names.sh_offset + section.sh_name;
-    if (!memchr(out->name, 0, names.sh_size - section.sh_name))
-        return false;
-    bool has_bytes =
-        section.sh_type != SHT_NOBITS && lies_within(section.sh_offset, section.sh_size, size);
-    out->data = has_bytes ? elf + section.sh_offset : NULL;
-    out->size = has_bytes ? section.sh_size : 0;
+    out->name = (const char *)texts + section.name;
+    out->data = tsm_elf_file_bytes(&file, &section);
+    out->size = out->data ? section.size : 0;
     return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "emu/cuda/check/host_stack.h"
 #include "emu/cuda/check/report.h"
 #include "emu/cuda/check/watch.h"
@@ -34,6 +35,7 @@ struct launch {
     struct shape shape;
     unsigned cluster[3];           /* that it has, 0: none */
     uint32_t stack;                /* host stack of the call, emu/cuda/check/host_stack.h */
+    uint64_t instructions;         /* of warps, when it has run */
     struct emu_bindings *bindings; /* owned; textures and surfaces, NULL: none */
     _Alignas(16) uint8_t params[];
 };
@@ -48,9 +50,19 @@ static void full_grid(uint32_t out[3], const struct ptx_function *ptx, const str
 
 /* ---- running ---- */
 
+static CUresult report(const struct launch *l, const struct ptx_fault *fault)
+{
+    bool is_global = fault->access != PTX_ACCESS_NONE && fault->space[0] == 'g';
+    struct emu_near near;
+    bool has_near = is_global && emu_memory_near(&near, fault->address);
+
+    return emu_report_fault(fault, l->function->module->ptx, l->function->ptx->name, l->stack,
+                            has_near ? &near : NULL);
+}
+
 static CUresult run(struct emu_command *command)
 {
-    const struct launch *l = (const struct launch *)(const void *)command->payload;
+    struct launch *l = (struct launch *)(void *)command->payload;
     struct ptx_launch launch = {.module = l->function->module->ptx,
                                 .function = l->function->ptx,
                                 .dynamic_shared_size = l->shape.shared,
@@ -64,6 +76,7 @@ static CUresult run(struct emu_command *command)
                                 .is_accessible = emu_memory_is_accessible,
                                 .image = emu_binding_find,
                                 .set_conditional = emu_conditional_set,
+                                .warp_instructions = &l->instructions,
                                 .user = l->bindings};
     size_t stack_limit = l->function->module->context->limits[CU_LIMIT_STACK_SIZE];
     struct ptx_fault fault = {0};
@@ -71,6 +84,11 @@ static CUresult run(struct emu_command *command)
     uint64_t instructions = 0;
 
     launch.stack_limit = stack_limit < 1u << 30 ? (uint32_t)stack_limit : 1u << 30;
+    if (emu_settings.is_virtual) {
+        launch.timer_ns = command->start_ns;
+        launch.timer_ps =
+            emu_settings.machine.instruction_ps ? emu_settings.machine.instruction_ps : 1;
+    }
     if (emu_settings.timeout_ns)
         launch.deadline_ns = tsm_monotonic_ns() + emu_settings.timeout_ns;
     full_grid(launch.grid, l->function->ptx, &l->shape, l->cluster);
@@ -83,8 +101,18 @@ static CUresult run(struct emu_command *command)
     emu_watch_end(&watch);
     tsm_log(TSM_LOG_DEBUG, "%s: %llu instructions", l->function->ptx->name,
             (unsigned long long)instructions);
-    return status ? emu_report_fault(&fault, launch.module, l->function->ptx->name, l->stack)
-                  : CUDA_SUCCESS;
+    return status ? report(l, &fault) : CUDA_SUCCESS;
+}
+
+static void measure(const struct emu_command *command, struct tsm_device_work *out)
+{
+    const struct launch *l = (const struct launch *)(const void *)command->payload;
+    uint32_t grid[3];
+
+    full_grid(grid, l->function->ptx, &l->shape, l->cluster);
+    out->kind = TSM_DEVICE_KERNEL;
+    out->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+    out->instructions = l->instructions;
 }
 
 static void finish(struct emu_command *command)
@@ -128,6 +156,7 @@ static void describe(struct emu_command *command, CUgraphNodeParams *out)
 }
 
 static const struct emu_command_type launch_type = {.run = run,
+                                                    .measure = measure,
                                                     .finish = finish,
                                                     .cloned = cloned,
                                                     .node = CU_GRAPH_NODE_TYPE_KERNEL + 1,

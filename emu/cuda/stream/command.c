@@ -8,6 +8,9 @@
 #include "emu/cuda/stream/schedule.h"
 
 #include "base/array.h"
+#include "emu/cuda/core/context.h"
+#include "emu/cuda/core/emu.h"
+#include "emu/cuda/stream/virtual_time.h"
 
 static CUresult do_nothing(struct emu_command *command)
 {
@@ -88,13 +91,25 @@ void emu_command_unref(struct emu_command *command)
 
 bool emu_after_locked(struct emu_command *command, struct emu_command *earlier)
 {
-    if (!earlier || earlier->is_done)
+    if (!earlier)
         return true;
+    if (earlier->is_done) {
+        if (command->after_ns < earlier->done_ns)
+            command->after_ns = earlier->done_ns;
+        return true;
+    }
     if (!TSM_ARRAY_RESERVE(command->after, command->after_capacity, command->after_count + 1))
         return false;
     earlier->references++;
     command->after[command->after_count++] = earlier;
     return true;
+}
+
+bool emu_after_stream_locked(struct emu_command *command, CUstream stream)
+{
+    if (command->after_ns < stream->end_ns)
+        command->after_ns = stream->end_ns;
+    return emu_after_locked(command, stream->tail);
 }
 
 bool emu_command_after(struct emu_command *command, struct emu_command *earlier)
@@ -112,7 +127,9 @@ bool emu_command_after_context(struct emu_command *command, CUcontext context)
     pthread_mutex_lock(&emu_scheduler.lock);
     for (CUstream s = emu_scheduler.streams; s; s = s->next)
         if (s->context == context)
-            ok = emu_after_locked(command, s->tail) && ok;
+            ok = emu_after_stream_locked(command, s) && ok;
+    if (command->after_ns < context->freed_ns)
+        command->after_ns = context->freed_ns;
     pthread_mutex_unlock(&emu_scheduler.lock);
     return ok;
 }
@@ -123,4 +140,10 @@ bool emu_command_is_done(struct emu_command *command)
     bool is_done = command->is_done;
     pthread_mutex_unlock(&emu_scheduler.lock);
     return is_done;
+}
+
+bool emu_command_is_past(struct emu_command *command)
+{
+    return emu_command_is_done(command) &&
+           (!emu_settings.is_virtual || command->done_ns <= emu_clock());
 }

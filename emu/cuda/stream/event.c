@@ -13,6 +13,7 @@
 #include "emu/cuda/graph/graph.h"
 #include "emu/cuda/stream/shared_event.h"
 #include "emu/cuda/stream/stream.h"
+#include "emu/cuda/stream/virtual_time.h"
 
 struct CUevent_st {
     CUcontext context;
@@ -338,10 +339,10 @@ CUresult cuEventQuery(CUevent hEvent)
         result = hEvent->captured ? CUDA_ERROR_CAPTURED_EVENT : emu_capture_unsafe();
     if (result)
         return result;
-    emu_poll();
+    emu_query();
     struct emu_command *record = last_record(hEvent);
     if (hEvent->cell ? !emu_shared_event_is_done(hEvent->cell)
-                     : record && !emu_command_is_done(record))
+                     : record && !emu_command_is_past(record))
         result = CUDA_ERROR_NOT_READY;
     emu_command_unref(record);
     return result ? result : emu_context_error(hEvent->context);
@@ -367,6 +368,7 @@ CUresult cuEventSynchronize(CUevent hEvent)
         result = hEvent->captured ? CUDA_ERROR_CAPTURED_EVENT : emu_capture_unsafe();
     if (result)
         return result;
+    emu_clock_charge();
     if (hEvent->cell)
         return wait_for_cell(hEvent);
     struct emu_command *record = last_record(hEvent);
@@ -389,7 +391,7 @@ static CUresult time_of(CUevent event, uint64_t *out_ns)
     record = last_record(event);
     if (!record || event->flags & CU_EVENT_DISABLE_TIMING)
         result = CUDA_ERROR_INVALID_HANDLE;
-    else if (!emu_command_is_done(record))
+    else if (!emu_command_is_past(record))
         result = CUDA_ERROR_NOT_READY;
     else
         *out_ns = record->done_ns;
@@ -400,9 +402,12 @@ static CUresult time_of(CUevent event, uint64_t *out_ns)
 CUresult cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
 {
     uint64_t start = 0, end = 0;
-    CUresult result_start = time_of(hStart, &start);
-    CUresult result_end = time_of(hEnd, &end);
+    CUresult result_start, result_end;
 
+    if (emu_settings.is_virtual && !emu_ready()) /* a program may ask for nothing else */
+        emu_query();
+    result_start = time_of(hStart, &start);
+    result_end = time_of(hEnd, &end);
     if (!pMilliseconds)
         return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     /* An event that can never answer comes before one that cannot answer yet. */

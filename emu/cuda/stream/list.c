@@ -4,14 +4,33 @@
  */
 #include <stdlib.h>
 
+#include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/object.h"
 #include "emu/cuda/stream/schedule.h"
+
+bool emu_stream_is_blocking(CUstream stream)
+{
+    return !stream->is_legacy && !(stream->flags & CU_STREAM_NON_BLOCKING);
+}
+
+/* Notes the end of the stream's work for waits on its context and its default stream. */
+static void note_end(CUstream stream)
+{
+    CUcontext context = stream->context;
+
+    if (context->freed_ns < stream->end_ns)
+        context->freed_ns = stream->end_ns;
+    if (emu_stream_is_blocking(stream) && context->freed_blocking_ns < stream->end_ns)
+        context->freed_blocking_ns = stream->end_ns;
+}
 
 void emu_stream_free(CUstream stream)
 {
     CUstream *at = &emu_scheduler.streams;
 
+    if (emu_settings.is_virtual)
+        note_end(stream);
     while (*at != stream)
         at = &(*at)->next;
     *at = stream->next;
@@ -111,19 +130,5 @@ CUresult emu_stream_each(CUcontext context, CUresult (*callback)(CUstream stream
     for (size_t i = 0; i < count && !result; i++)
         result = callback(list[i], user);
     free(list);
-    return result;
-}
-
-CUresult emu_stream_follow(CUstream stream, CUstream leader)
-{
-    struct emu_command *mark = emu_command_create(&emu_command_mark, 0);
-
-    if (!mark)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&emu_scheduler.lock);
-    bool ok = emu_after_locked(mark, leader->tail);
-    pthread_mutex_unlock(&emu_scheduler.lock);
-    CUresult result = ok ? emu_stream_submit(stream, mark) : CUDA_ERROR_OUT_OF_MEMORY;
-    emu_command_unref(mark);
     return result;
 }

@@ -8,7 +8,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "emu/cuda/check/watch.h"
+#include "base/machine.h"
+#include "emu/cuda/check/written.h"
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/graph/capture.h"
 #include "emu/cuda/memory/memory.h"
@@ -47,14 +48,20 @@ static void call_describe(struct emu_command *command, CUgraphNodeParams *out)
     out->host = (CUDA_HOST_NODE_PARAMS_v2){.fn = call->function, .userData = call->data};
 }
 
+static void call_measure(const struct emu_command *command, struct tsm_device_work *out)
+{
+    out->kind = TSM_DEVICE_HOST_FUNCTION;
+}
+
 static const struct emu_command_type call_type = {.run = call_run,
+                                                  .measure = call_measure,
                                                   .is_programs = true,
                                                   .runs_after_error = true,
                                                   .node = CU_GRAPH_NODE_TYPE_HOST + 1,
                                                   .describe = call_describe};
 /* Callbacks, unlike host functions, cannot be captured. */
 static const struct emu_command_type callback_type = {
-    .run = call_run, .is_programs = true, .runs_after_error = true};
+    .run = call_run, .measure = call_measure, .is_programs = true, .runs_after_error = true};
 
 CUresult emu_call_prepare(struct emu_command **out, const CUDA_HOST_NODE_PARAMS_v2 *p)
 {
@@ -166,7 +173,7 @@ static CUresult write_run(struct emu_command *command)
         __atomic_store_n((uint64_t *)p, v->value, __ATOMIC_RELEASE);
     else
         __atomic_store_n((uint32_t *)p, (uint32_t)v->value, __ATOMIC_RELEASE);
-    emu_watch_written(v->address, v->size);
+    emu_written_all(v->address, v->size);
     return CUDA_SUCCESS;
 }
 

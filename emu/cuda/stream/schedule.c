@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +18,12 @@
 #include "base/file.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "emu/cuda/core/emu.h"
-#include "emu/cuda/graph/capture.h"
 #include "emu/cuda/core/context.h"
+#include "emu/cuda/stream/node_order.h"
+#include "emu/cuda/stream/ticket.h"
+#include "emu/cuda/stream/virtual_time.h"
 
 #define PAUSE_NS 10000000000u /* how long a pause waits for what runs */
 
@@ -34,12 +36,8 @@ bool emu_start_thread(void *(*function)(void *), void *user)
 {
     static atomic_bool was_said;
     pthread_t thread;
-    sigset_t all, old;
+    int error = tsm_thread_create_blocked(&thread, function, user);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(&thread, NULL, function, user);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!error)
         pthread_detach(thread);
     else if (!atomic_exchange(&was_said, true))
@@ -89,35 +87,61 @@ static void wait_locked(struct emu_command *command)
 
 void emu_command_wait(struct emu_command *command)
 {
+    emu_clock_charge();
     pthread_mutex_lock(&emu_scheduler.lock);
+    emu_note_values(emu_clock());
     if (!command->is_done)
         wait_locked(command);
+    emu_clock_advance(command->done_ns);
     pthread_mutex_unlock(&emu_scheduler.lock);
 }
 
 /* ---- running ---- */
 
-bool emu_is_first_ready(CUstream stream)
+bool emu_is_ready(CUstream stream, struct emu_command *command)
 {
-    struct emu_command *first = stream->head;
-
-    if (!first || stream->is_running || (emu_scheduler.pauses && !first->type->is_programs))
+    if (stream->is_running || (emu_scheduler.pauses && !command->type->is_programs))
         return false;
-    for (size_t i = 0; i < first->after_count; i++)
-        if (!first->after[i]->is_done)
+    for (size_t i = 0; i < command->after_count; i++)
+        if (!command->after[i]->is_done)
             return false;
-    return !first->type->is_ready || first->type->is_ready(first);
+    return !command->type->is_ready || command->type->is_ready(command);
 }
 
-static void complete(CUstream stream, struct emu_command *command)
+bool emu_is_first_ready(CUstream stream)
 {
-    command->done_ns = tsm_monotonic_ns();
+    return stream->head && emu_is_ready(stream, stream->head);
+}
+
+static void note_value(CUstream stream, struct emu_command *command, uint64_t ns)
+{
+    if (!command->type->is_ready || command->is_value_seen || !emu_is_ready(stream, command))
+        return;
+    command->is_value_seen = true;
+    if (command->after_ns < ns)
+        command->after_ns = ns;
+}
+
+void emu_note_values(uint64_t ns)
+{
+    if (!emu_settings.is_virtual)
+        return;
+    for (CUstream s = emu_scheduler.streams; s; s = s->next)
+        for (struct emu_command *c = s->head; c; c = emu_node_order_next(c))
+            note_value(s, c, ns);
+}
+
+static void complete(CUstream stream, struct emu_command *command, bool has_run)
+{
+    emu_time_end(command, has_run);
+    emu_ticket_done(command);
     command->is_done = true;
     emu_forget_after(command);
     stream->head = command->next;
     if (!stream->head)
         stream->tail = NULL;
     stream->is_running = false;
+    emu_note_values(command->done_ns);
     emu_unref_locked(command);
     pthread_cond_broadcast(&emu_scheduler.something_done);
     wake_waiters();
@@ -146,10 +170,12 @@ void emu_run_first(CUstream stream)
 {
     struct emu_command *command = stream->head;
     CUcontext context = stream->context;
+    const bool runs = !emu_context_error(context) || command->type->runs_after_error;
 
     stream->is_running = true;
+    emu_time_begin(command, runs);
     pthread_mutex_unlock(&emu_scheduler.lock);
-    if (!emu_context_error(context) || command->type->runs_after_error) {
+    if (runs) {
         CUresult error = command->type->run(command);
         if (error)
             emu_context_fail(context, error);
@@ -158,7 +184,7 @@ void emu_run_first(CUstream stream)
     }
     emu_command_finish(command);
     pthread_mutex_lock(&emu_scheduler.lock);
-    complete(stream, command);
+    complete(stream, command, runs);
 }
 
 void emu_wait_for(pthread_cond_t *cond, uint64_t ns)
@@ -271,11 +297,6 @@ static bool start_worker(CUstream stream)
     return stream->has_worker;
 }
 
-static bool is_blocking(CUstream stream)
-{
-    return !stream->is_legacy && !(stream->flags & CU_STREAM_NON_BLOCKING);
-}
-
 /* Adds the waits that the legacy default stream means for a new command. */
 static bool after_default(CUstream stream, struct emu_command *command)
 {
@@ -284,9 +305,12 @@ static bool after_default(CUstream stream, struct emu_command *command)
     for (CUstream s = emu_scheduler.streams; s; s = s->next) {
         if (s->context != stream->context || s == stream)
             continue;
-        if ((stream->is_legacy && is_blocking(s)) || (is_blocking(stream) && s->is_legacy))
-            ok = emu_after_locked(command, s->tail) && ok;
+        if ((stream->is_legacy && emu_stream_is_blocking(s)) ||
+            (emu_stream_is_blocking(stream) && s->is_legacy))
+            ok = emu_after_stream_locked(command, s) && ok;
     }
+    if (stream->is_legacy && command->after_ns < stream->context->freed_blocking_ns)
+        command->after_ns = stream->context->freed_blocking_ns;
     return ok;
 }
 
@@ -309,9 +333,12 @@ CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 
+    emu_clock_charge();
     pthread_mutex_lock(&emu_scheduler.lock);
-    if (after_default(stream, command) && start_worker(stream)) {
+    if (after_default(stream, command) && emu_node_order_join(command) &&
+        emu_time_sent(command, stream) && start_worker(stream)) {
         command->stream = stream;
+        emu_ticket_join(command);
         command->number = ++emu_scheduler.submitted;
         if (emu_settings.queue)
             log_command(command);
@@ -321,6 +348,7 @@ CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
         else
             stream->head = command;
         stream->tail = command;
+        emu_note_values(emu_clock());
         emu_scheduler.is_idle = false;
         pthread_cond_signal(emu_settings.is_serial ? &emu_scheduler.serial_wake : &stream->wake);
         result = CUDA_SUCCESS;
@@ -329,37 +357,31 @@ CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
     return result;
 }
 
-/* TS_EMU_RETURN and TS_EMU_LINGER: a call that another thread, or the GPU itself, overtakes. */
-static void linger(struct emu_command *command)
+CUresult emu_stream_follow(CUstream stream, CUstream leader)
 {
-    const uint64_t until = tsm_monotonic_ns() + emu_settings.return_ns;
+    struct emu_command *mark = emu_command_create(&emu_command_mark, 0);
 
-    while (!emu_command_is_done(command) && tsm_monotonic_ns() < until) {
-        emu_poll();
-        usleep(200);
-    }
-    usleep((useconds_t)(emu_settings.linger_ns / 1000));
+    if (!mark)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&emu_scheduler.lock);
+    bool ok = emu_after_stream_locked(mark, leader);
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    CUresult result = ok ? emu_stream_submit(stream, mark) : CUDA_ERROR_OUT_OF_MEMORY;
+    emu_command_unref(mark);
+    return result;
 }
 
-CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait)
+/* Tests whether who waits for `stream` (NULL: for all of the context) waits for `s`. */
+static bool is_waited_for(CUstream s, CUcontext context, CUstream stream)
 {
-    CUcontext context = stream->context;
+    return s == stream ||
+           (s->context == context && (!stream || (stream->is_legacy && emu_stream_is_blocking(s))));
+}
 
-    if (!command)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    bool is_captured = emu_stream_is_capturing(stream);
-    CUresult result =
-        is_captured ? emu_capture_command(stream, command, wait) : emu_capture_check_legacy(stream);
-    if (!result && !is_captured)
-        result = emu_stream_submit(stream, command);
-    if (!result && !is_captured && (emu_settings.return_ns || emu_settings.linger_ns))
-        linger(command);
-    if (!result && wait) {
-        emu_command_wait(command);
-        result = emu_context_error(context);
-    }
-    emu_command_unref(command);
-    return result;
+/* Returns the last end of streams that are gone and would have been waited for. */
+static uint64_t freed_ns(CUcontext context, CUstream stream)
+{
+    return !stream ? context->freed_ns : stream->is_legacy ? context->freed_blocking_ns : 0;
 }
 
 /* A command that stands after what is in the stream (NULL: in the context), not submitted. */
@@ -369,15 +391,19 @@ static CUresult wait_for_all(CUcontext context, CUstream stream)
 
     if (!all)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    emu_clock_charge();
     pthread_mutex_lock(&emu_scheduler.lock);
-    for (CUstream s = emu_scheduler.streams; s; s = s->next) {
-        if (s == stream ||
-            (s->context == context && (!stream || (stream->is_legacy && is_blocking(s)))))
-            emu_after_locked(all, s->tail);
-    }
-    for (size_t i = 0; i < all->after_count; i++)
+    emu_note_values(emu_clock());
+    all->after_ns = freed_ns(context, stream);
+    for (CUstream s = emu_scheduler.streams; s; s = s->next)
+        if (is_waited_for(s, context, stream))
+            emu_after_stream_locked(all, s);
+    emu_clock_advance(all->after_ns);
+    for (size_t i = 0; i < all->after_count; i++) {
         if (!all->after[i]->is_done)
             wait_locked(all->after[i]);
+        emu_clock_advance(all->after[i]->done_ns);
+    }
     emu_unref_locked(all);
     pthread_mutex_unlock(&emu_scheduler.lock);
     return emu_context_error(context);
@@ -399,8 +425,10 @@ bool emu_stream_is_idle(CUstream stream)
 
     pthread_mutex_lock(&emu_scheduler.lock);
     for (CUstream s = emu_scheduler.streams; s; s = s->next)
-        if (s == stream || (stream->is_legacy && s->context == stream->context && is_blocking(s)))
-            is = is && !s->head;
+        if (is_waited_for(s, stream->context, stream))
+            is = is && !s->head && (!emu_settings.is_virtual || s->end_ns <= emu_clock());
+    if (emu_settings.is_virtual)
+        is = is && freed_ns(stream->context, stream) <= emu_clock();
     pthread_mutex_unlock(&emu_scheduler.lock);
     return is;
 }

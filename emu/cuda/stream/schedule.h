@@ -36,10 +36,16 @@ void emu_forget_after(struct emu_command *command);
 void emu_unref_locked(struct emu_command *command);
 /* emu_command_after(). */
 bool emu_after_locked(struct emu_command *command, struct emu_command *earlier);
+/* The same for all that was sent to the stream so far. */
+bool emu_after_stream_locked(struct emu_command *command, CUstream stream);
 
 /* ---- running (schedule.c) ---- */
 
 bool emu_is_first_ready(CUstream stream);
+bool emu_is_ready(CUstream stream, struct emu_command *command);
+/* Virtual time: waits for values that are there by now became ready at `ns`, but for those that
+ * were ready before. */
+void emu_note_values(uint64_t ns);
 /* Releases the lock while the stream's first command runs. */
 void emu_run_first(CUstream stream);
 /* Releases the lock for that long at most. */
@@ -55,5 +61,7 @@ bool emu_serial_start(void);
 /* ---- streams (list.c) ---- */
 
 void emu_stream_free(CUstream stream);
+/* A stream that the legacy default stream waits for, and that waits for it. */
+bool emu_stream_is_blocking(CUstream stream);
 
 #endif

@@ -30,6 +30,8 @@
 struct emu_command;
 struct emu_capture;
 struct emu_edges;
+struct tsm_device_work;
+struct tsm_emu_ticket;
 
 /* Functions of a kind of command. */
 struct emu_command_type {
@@ -57,16 +59,30 @@ struct emu_command_type {
     bool runs_anywhere;
     /* It is the program's code that runs: a pause does not wait for it. */
     bool is_programs;
+    /* Optional: says what the device has to do (*out is TSM_DEVICE_NONE). The instructions of a
+     * kernel are known when it has run. */
+    void (*measure)(const struct emu_command *command, struct tsm_device_work *out);
 };
 
 struct emu_command {
     const struct emu_command_type *type;
     CUstream stream;
     uint64_t number;  /* order of submission in the process, from 1 */
-    uint64_t done_ns; /* CLOCK_MONOTONIC; valid when done */
-    bool is_done;     /* under the scheduler's lock: emu_command_is_done() */
-    bool is_finished; /* the type's finish() was called */
+    /* Times: CLOCK_MONOTONIC, or virtual (emu/cuda/stream/virtual_time.h), which has all of them.
+     */
+    uint64_t arrival_ns; /* at the device */
+    uint64_t after_ns;   /* not ready before that: the end of what was done when it was sent, ... */
+    uint64_t ready_ns, start_ns;
+    uint64_t done_ns;   /* valid when done */
+    bool is_done;       /* under the scheduler's lock: emu_command_is_done() */
+    bool is_finished;   /* the type's finish() was called */
+    bool is_node;       /* virtual time: it waits for parents (emu/cuda/stream/node_order.h) */
+    bool is_aside;      /* virtual time: it takes no time */
+    bool is_value_seen; /* virtual time: what is_ready() waits for was there, and after_ns says when
+                         */
     unsigned references;
+    struct tsm_emu_ticket
+        *ticket; /* of the call that sent it (emu/cuda/stream/ticket.h), or NULL */
     struct emu_command *next;
     struct emu_command **after;
     size_t after_count;
@@ -91,6 +107,7 @@ struct CUstream_st {
     bool is_destroyed; /* no handle any more; goes when its last command is done */
     bool is_running;
     bool is_waiting;          /* its worker waits for the first command to become ready */
+    uint64_t end_ns;          /* of the last command that is done */
     struct emu_command *head; /* not done; a running command stays here */
     struct emu_command *tail;
     pthread_cond_t wake;
@@ -109,6 +126,8 @@ void emu_command_unref(struct emu_command *command); /* NULL: nothing */
 bool emu_command_after(struct emu_command *command, struct emu_command *earlier);
 
 bool emu_command_is_done(struct emu_command *command);
+/* Done, and the calling thread's clock is not before its end. */
+bool emu_command_is_past(struct emu_command *command);
 void emu_command_wait(struct emu_command *command);
 
 /* Append. The stream takes a reference of its own; the caller keeps its one. */
@@ -176,5 +195,9 @@ void emu_writing_end(void);
 
 /* In serial mode, let one command run if one can, so that a program that polls goes on. */
 void emu_poll(void);
+
+/* The program asks what is complete. The same, but in virtual time all runs that is ready by the
+ * calling thread's clock, and the answer is what has ended by then. */
+void emu_query(void);
 
 #endif

@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "emu/hsa/runtime.h"
 
 #define SPIN_COUNT  100u /* a few us */
@@ -323,7 +324,7 @@ bool emu_hsa_sandbox_start(int arena, int constants)
     sandbox.is_started = true;
     if (is_new) {
         ok = make_control() && raise_files(arena, constants);
-        if (!ok || pthread_create(&sandbox.keeper, NULL, keep, NULL) != 0) {
+        if (!ok || tsm_thread_create(&sandbox.keeper, keep, NULL) != 0) {
             sandbox.spawn_errno = errno;
             sandbox.is_failed = sandbox.is_over = true;
             ok = false;

@@ -9,7 +9,7 @@
  * a race, what is not reported may be one.
  */
 #include "emu/ptx/check/watching.h"
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/parse/module.h"
 

@@ -3,7 +3,7 @@
  * The loop of a watched launch, and what becomes of each access in it.
  */
 #include "emu/ptx/check/watching.h"
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/handlers/async.h"
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/handlers/wmma.h"
@@ -11,34 +11,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- life ---- */
-
-bool ptx_watching_begin(struct ptx_run *run)
-{
-    if (!run->launch->watch)
-        return true;
-    run->watching = calloc(1, sizeof(*run->watching));
-    if (run->watching)
-        run->watching->watch = run->launch->watch;
-    run->is_observed = true;
-    return run->watching != NULL;
-}
-
-void ptx_watching_end(struct ptx_run *run)
-{
-    if (!run->watching)
-        return;
-    ptx_profile_end(run);
-    free(run->watching);
-    run->watching = NULL;
-}
+/* ---- state ---- */
 
 static unsigned checks_of(const struct ptx_run *run)
 {
     return run->watching->watch->checks;
 }
 
-struct ptx_block_watching *ptx_watching_block(struct ptx_block *block)
+static void end_block(struct ptx_block *block)
+{
+    struct ptx_block_watching *b = block->watching;
+
+    if (!b)
+        return;
+    for (uint32_t k = 0; b->local && k < block->warp_count; k++)
+        free(b->local[k]);
+    free(b->local);
+    free(b->shared);
+    free(b->arrived);
+    free(b);
+    block->watching = NULL;
+}
+
+static struct ptx_block_watching *watching_of(struct ptx_block *block)
 {
     const struct ptx_run *run = block->warps[0]->run;
     struct ptx_block_watching *b = block->watching;
@@ -53,25 +48,10 @@ struct ptx_block_watching *ptx_watching_block(struct ptx_block *block)
     b->arrived = calloc(block->warp_count, sizeof(*b->arrived));
     block->watching = b;
     if (!b->shared || !b->local || !b->arrived) {
-        ptx_watching_block_end(block);
+        end_block(block);
         return NULL;
     }
     return b;
-}
-
-void ptx_watching_block_end(struct ptx_block *block)
-{
-    struct ptx_block_watching *b = block->watching;
-
-    if (!b)
-        return;
-    for (uint32_t k = 0; b->local && k < block->warp_count; k++)
-        free(b->local[k]);
-    free(b->local);
-    free(b->shared);
-    free(b->arrived);
-    free(b);
-    block->watching = NULL;
 }
 
 /* ---- the loop ---- */
@@ -91,7 +71,7 @@ void ptx_watch_execute(struct ptx_warp *w)
         const struct ptx_insn *i = w->pc++;
         uint32_t mask = w->active;
         bool waits = i->fn == ptx_run_barrier || i->fn == ptx_run_cluster_wait;
-        struct ptx_block_watching *b = waits ? ptx_watching_block(w->block) : NULL;
+        struct ptx_block_watching *b = waits ? watching_of(w->block) : NULL;
         w->steps++;
         if (i->guard != PTX_OP_NONE)
             mask &= ptx_pred(w, i->guard);
@@ -154,7 +134,7 @@ static void touch_bytes(const struct ptx_touch *t, uint8_t *shadow, const char *
 
 static void touch_shared(const struct ptx_touch *t, struct ptx_block *owner, uint32_t offset)
 {
-    struct ptx_block_watching *b = ptx_watching_block(owner);
+    struct ptx_block_watching *b = watching_of(owner);
 
     if (!b)
         return;
@@ -166,7 +146,7 @@ static void touch_shared(const struct ptx_touch *t, struct ptx_block *owner, uin
 /* The shadow of a warp's local memory, all lanes; NULL: not made, because memory is short. */
 static uint8_t *local_shadow(struct ptx_warp *w)
 {
-    struct ptx_block_watching *b = ptx_watching_block(w->block);
+    struct ptx_block_watching *b = watching_of(w->block);
 
     if (b && !b->local[w->index])
         b->local[w->index] = calloc(PTX_LANES, w->run->local_stride);
@@ -230,8 +210,16 @@ static bool is_plain(const struct ptx_insn *i)
     return ptx_handler_is(i->fn);
 }
 
+static void watch_pass(struct ptx_warp *w, const uint8_t *host, uint32_t size)
+{
+    uint8_t *shadow = checks_of(w->run) & PTX_CHECK_UNINIT && w->local ? local_shadow(w) : NULL;
+
+    if (shadow && lies_in(host, w->local, PTX_LANES * w->run->local_stride))
+        memset(shadow + (host - w->local), 1, size);
+}
+
 /* Copies of many bytes at once: they count as writes, and are not looked at otherwise. */
-void ptx_watch_filled(struct ptx_warp *w, const uint8_t *host, uint64_t size)
+static void watch_fill(struct ptx_warp *w, const uint8_t *host, uint64_t size)
 {
     struct ptx_block *owner;
     struct ptx_block_watching *b;
@@ -239,17 +227,17 @@ void ptx_watch_filled(struct ptx_warp *w, const uint8_t *host, uint64_t size)
     if (!(checks_of(w->run) & PTX_CHECK_UNINIT))
         return;
     owner = ptx_cluster_owner(w->block, host);
-    b = owner ? ptx_watching_block(owner) : NULL;
+    b = owner ? watching_of(owner) : NULL;
     if (b)
         memset(b->shared + (host - owner->shared), 1, size);
     else if (w->local && lies_in(host, w->local, PTX_LANES * w->run->local_stride))
-        ptx_watch_passed(w, host, (uint32_t)size);
+        watch_pass(w, host, (uint32_t)size);
     else
         ptx_shadow_written((uintptr_t)host, size);
 }
 
-void ptx_watch_access(struct ptx_warp *w, const struct ptx_insn *i, uint32_t lanes, unsigned size,
-                      bool write, uint8_t *const *host)
+static void watch_access(struct ptx_warp *w, const struct ptx_insn *i, uint32_t lanes,
+                         unsigned size, bool write, uint8_t *const *host)
 {
     struct ptx_touch t = {.warp = w,
                           .insn = i,
@@ -268,7 +256,7 @@ void ptx_watch_access(struct ptx_warp *w, const struct ptx_insn *i, uint32_t lan
 
 /* ---- calls and barriers ---- */
 
-void ptx_watch_enter(struct ptx_warp *w)
+static void watch_enter(struct ptx_warp *w)
 {
     uint8_t *shadow = checks_of(w->run) & PTX_CHECK_UNINIT && w->local ? local_shadow(w) : NULL;
 
@@ -277,17 +265,9 @@ void ptx_watch_enter(struct ptx_warp *w)
                0, w->frame->code->local_frame);
 }
 
-void ptx_watch_passed(struct ptx_warp *w, const uint8_t *host, uint32_t size)
+static void watch_barrier(struct ptx_block *block, unsigned id)
 {
-    uint8_t *shadow = checks_of(w->run) & PTX_CHECK_UNINIT && w->local ? local_shadow(w) : NULL;
-
-    if (shadow && lies_in(host, w->local, PTX_LANES * w->run->local_stride))
-        memset(shadow + (host - w->local), 1, size);
-}
-
-void ptx_watch_barrier(struct ptx_block *block, unsigned id)
-{
-    struct ptx_block_watching *b = ptx_watching_block(block);
+    struct ptx_block_watching *b = watching_of(block);
     struct ptx_run *run = block->warps[0]->run;
 
     if (!b)
@@ -303,7 +283,7 @@ void ptx_watch_barrier(struct ptx_block *block, unsigned id)
         }
 }
 
-void ptx_watch_cluster_barrier(struct ptx_cluster *cluster)
+static void watch_cluster_barrier(struct ptx_cluster *cluster)
 {
     unsigned checks = checks_of(cluster->blocks[0]->warps[0]->run);
 
@@ -311,4 +291,45 @@ void ptx_watch_cluster_barrier(struct ptx_cluster *cluster)
         ptx_shared_race_barrier(cluster, PTX_BAR_CLUSTER, 0, cluster->count);
     if (checks & PTX_CHECK_BLOCKS)
         ptx_global_race_barrier(cluster);
+}
+
+/* ---- life ---- */
+
+static void end_cluster(struct ptx_cluster *cluster)
+{
+    for (uint32_t k = 0; k < cluster->count; k++)
+        end_block(cluster->blocks[k]);
+    ptx_shared_race_destroy(cluster->race);
+    cluster->race = NULL;
+}
+
+static const struct ptx_observer observer = {.access = watch_access,
+                                             .fill = watch_fill,
+                                             .enter = watch_enter,
+                                             .pass = watch_pass,
+                                             .barrier = watch_barrier,
+                                             .cluster_barrier = watch_cluster_barrier,
+                                             .cluster_end = end_cluster};
+
+bool ptx_watching_begin(struct ptx_run *run)
+{
+    if (!run->launch->watch)
+        return true;
+    run->watching = calloc(1, sizeof(*run->watching));
+    if (!run->watching)
+        return false;
+    run->watching->watch = run->launch->watch;
+    run->observer = &observer;
+    run->is_observed = true;
+    return true;
+}
+
+void ptx_watching_end(struct ptx_run *run)
+{
+    if (!run->watching)
+        return;
+    ptx_profile_end(run);
+    free(run->watching);
+    run->watching = NULL;
+    run->observer = NULL;
 }

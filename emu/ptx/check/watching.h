@@ -39,26 +39,12 @@ struct ptx_touch {
     bool is_strong; /* volatile, atomic, acquire...: may order what others see */
 };
 
-/* watch.c */
+/* watch.c: makes the launch observed, when something is asked for. False: out of memory. */
 bool ptx_watching_begin(struct ptx_run *run);
 void ptx_watching_end(struct ptx_run *run);
-void ptx_watching_block_end(struct ptx_block *block);
 /* The loop of a watched launch. */
 void ptx_watch_execute(struct ptx_warp *warp);
-/* `size` bytes at host[lane] for every lane of `lanes`, before the instruction does it. */
-void ptx_watch_access(struct ptx_warp *warp, const struct ptx_insn *insn, uint32_t lanes,
-                      unsigned size, bool write, uint8_t *const *host);
-/* A function was entered: its local frame is fresh. */
-void ptx_watch_enter(struct ptx_warp *warp);
-/* An argument or a result was put into the local memory of a lane. */
-void ptx_watch_passed(struct ptx_warp *warp, const uint8_t *host, uint32_t size);
-/* `size` bytes are about to be written by something that is not one lane's store. */
-void ptx_watch_filled(struct ptx_warp *warp, const uint8_t *host, uint64_t size);
-/* A barrier opens; it knows who arrived. */
-void ptx_watch_barrier(struct ptx_block *block, unsigned id);
-/* The cluster's does; then ptx_watch_barrier() is called for each block of it. */
-void ptx_watch_cluster_barrier(struct ptx_cluster *cluster);
-struct ptx_block_watching *ptx_watching_block(struct ptx_block *block);
+/* Fills in who did it, and tells the watcher. */
 void ptx_watch_found(const struct ptx_touch *touch, struct ptx_finding *finding);
 
 /* shared_race.c: shared memory. `offset` of the first byte in that of `owner`. */

@@ -137,7 +137,7 @@ static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
     i->type = type;
     i->count = (uint8_t)elements;
     i->extra = lists;
-    i->flags = (uint32_t)op << PTX_F_MODE_SHIFT;
+    i->flags = (uint32_t)op << PTX_F_MODE_SHIFT | PTX_F_ATOMIC;
     return true;
 }
 
@@ -173,7 +173,7 @@ bool ptx_decode_store_async(struct ptx_parser *p)
     i->type = type;
     i->count = (uint8_t)count;
     i->extra = lists;
-    i->flags = (uint32_t)op << PTX_F_MODE_SHIFT;
+    i->flags = (uint32_t)op << PTX_F_MODE_SHIFT | PTX_F_ATOMIC;
     i = ptx_emit(p, ptx_run_complete);
     ptx_set_address(i, &barrier);
     i->count = (uint8_t)(count * ptx_type_size(type));

@@ -7,7 +7,7 @@
 #ifndef EMU_PTX_DECODE_DECODE_H
 #define EMU_PTX_DECODE_DECODE_H
 
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/parse/parse.h"
 
@@ -109,14 +109,5 @@ void ptx_around_end(struct ptx_parser *p, struct ptx_around around);
 
 /* Memory of the function, freed with the module. NULL and a failure when out of memory. */
 void *ptx_extra(struct ptx_parser *p, size_t size);
-
-/* emu/ptx/handlers/pack.c */
-struct ptx_pack {
-    uint32_t count;
-    uint32_t size; /* bytes of an element */
-    ptx_op elements[];
-};
-void ptx_run_pack(struct ptx_warp *w, const struct ptx_insn *i);
-void ptx_run_unpack(struct ptx_warp *w, const struct ptx_insn *i);
 
 #endif

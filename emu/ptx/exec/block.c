@@ -3,7 +3,6 @@
  * Blocks and their warps, made once and used again: a launch of many small blocks costs little more
  * than their instructions.
  */
-#include "emu/ptx/check/watching.h"
 #include "emu/ptx/exec/exec.h"
 #include "emu/ptx/parse/module.h"
 
@@ -168,6 +167,7 @@ static void warp_start(struct ptx_warp *w)
 
     w->alive = w->first->inside = lanes;
     w->join = PTX_JOIN_NONE;
+    w->first_step = w->steps;
     w->carry = w->polls = w->spins = 0;
     w->waits = false;
     w->stop = PTX_STOP_NONE;
@@ -184,7 +184,6 @@ void ptx_block_destroy(struct ptx_block *block)
 {
     if (!block)
         return;
-    ptx_watching_block_end(block);
     for (uint32_t k = 0; block->warps && k < block->warp_count; k++)
         warp_free(block->warps[k]);
     free(block->warps);

@@ -9,6 +9,7 @@
 #ifndef EMU_PTX_EXEC_EXEC_H
 #define EMU_PTX_EXEC_EXEC_H
 
+#include "emu/ptx/exec/observer.h"
 #include "emu/ptx/exec/special.h"
 #include "emu/ptx/insn.h"
 
@@ -72,6 +73,7 @@ struct ptx_warp {
     enum ptx_stop stop;
     uint64_t steps;     /* warp-instructions so far */
     uint64_t counted;   /* of these, already in run->instructions */
+    uint64_t first_step; /* of these, before its block began */
     uint64_t slice_end; /* when `steps` gets here, yield at the next backward branch */
     uint32_t carry;     /* CC.CF, a bit a lane */
     uint32_t polls;     /* reads in this slice that another thread may be about to change */
@@ -116,7 +118,7 @@ struct ptx_block {
     struct ptx_warp **warps;
     uint8_t *shared;
     struct ptx_barrier barriers[PTX_BAR_COUNT];
-    struct ptx_block_watching *watching; /* NULL: nothing looked on yet */
+    struct ptx_block_watching *watching; /* the observer's own; NULL: none yet */
 };
 
 struct ptx_shared_race;
@@ -129,7 +131,7 @@ struct ptx_cluster {
     uint64_t order;  /* of its start in the launch */
     bool is_arrived; /* somebody has come to its barrier */
     bool is_used;    /* has run before */
-    struct ptx_shared_race *race; /* NULL: nothing looks for races */
+    struct ptx_shared_race *race; /* the observer's own; NULL: nothing looks for races */
     struct ptx_cluster *spare;
     struct ptx_block *blocks[];
 };
@@ -140,6 +142,12 @@ struct ptx_extent {
     uint64_t end;
 };
 #define PTX_EXTENT_COUNT 8
+
+/* Random order in which a launch's clusters start. */
+struct ptx_order {
+    uint64_t stride; /* coprime to their count */
+    uint64_t origin;
+};
 
 struct ptx_module;
 struct ptx_bound;
@@ -158,20 +166,20 @@ struct ptx_run {
     uint32_t threads; /* a block */
     uint32_t cluster[3];    /* blocks */
     uint32_t cluster_count; /* their product */
-    struct ptx_grid *grid;  /* run.c's */
+    struct ptx_order order;
     uint64_t grid_id;
-    uint32_t *workspace; /* of a cooperative launch, see run.c; NULL */
+    uint32_t *workspace; /* of a cooperative launch, see emu/ptx/launch/run.c; NULL */
     uint32_t extent_next[2];
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
     struct ptx_cluster *spare_clusters; /* finished, to use again */
-    struct ptx_blocks
-        *blocks;           /* parallel_launch.h: shared by the launch's threads; a run is one thread's */
+    struct ptx_blocks *blocks; /* grid.h: shared by the launch's threads; a run is one thread's */
     struct ptx_parallel_launch *team; /* the other threads, NULL: none */
     uint64_t fault_order;  /* of the cluster that failed */
     bool is_helper;
-    bool is_observed;              /* every access to memory goes through ptx_addresses() */
-    struct ptx_watching *watching; /* emu/ptx/check/watching.h; NULL: nothing looks on */
+    bool is_observed;                    /* every access to memory goes through ptx_addresses() */
+    const struct ptx_observer *observer; /* NULL: nobody looks on */
+    struct ptx_watching *watching;       /* the observer's own: emu/ptx/check/watching.h */
     struct ptx_bound *images;      /* of the handles met so far: emu/ptx/texture/image.c */
 };
 
@@ -261,6 +269,7 @@ void ptx_warp_split(struct ptx_warp *warp, uint32_t lanes, const struct ptx_insn
                     const struct ptx_insn *rejoin);
 /* Meet at this instruction; false: the group waits and another runs, or the warp stops. */
 bool ptx_warp_join(struct ptx_warp *warp, const struct ptx_insn *insn);
+/* Lets lanes exit. ptx_barrier_check() is to follow: a barrier may have waited for them alone. */
 void ptx_warp_exit(struct ptx_warp *warp, uint32_t lanes);
 /* Time is over: the running group stays ready, after the others. */
 void ptx_warp_yield(struct ptx_warp *warp);
@@ -292,25 +301,15 @@ void ptx_cluster_destroy(struct ptx_run *run, struct ptx_cluster *cluster);
 void ptx_spare_clusters_free(struct ptx_run *run);
 /* Computes the place in the grid of the block of `rank` in cluster `linear`. */
 void ptx_cluster_place(const struct ptx_run *run, uint64_t linear, uint32_t rank, uint32_t id[3]);
-/* run.c: the next cluster to start will not; where its first block stands. False: none is left. */
-bool ptx_run_take_cluster(struct ptx_run *run, uint32_t first[3]);
 /* Some warp of some block is ready. */
 bool ptx_cluster_is_ready(const struct ptx_cluster *cluster);
 /* The block of the cluster in whose shared memory the byte lies, or NULL. */
 struct ptx_block *ptx_cluster_owner(const struct ptx_block *block, const uint8_t *host);
-/* Open the cluster's barrier if it can be: after an arrival or an exit. */
-void ptx_cluster_check(struct ptx_cluster *cluster);
-
-/* emu/ptx/handlers/barrier.c: release what can be released after an arrival or an exit. */
-void ptx_barrier_check(struct ptx_block *block);
-/* Tests whether everything that barrier `id` waits for has come, as far as this block's threads are
- * concerned. */
-bool ptx_barrier_is_complete(const struct ptx_block *block, unsigned id);
-void ptx_barrier_open(struct ptx_block *block, unsigned id);
-
-/* builtin.c: functions that PTX expects of its system (vprintf...). */
-bool ptx_builtin_exists(const char *name);
-void ptx_builtin_run(struct ptx_warp *warp, const struct ptx_insn *insn,
-                     const struct ptx_call *call);
+/* The address in the block of `rank`, for one in any block; generic or shared. */
+uint64_t ptx_cluster_map(uint64_t address, uint32_t rank);
+/* Whose block a shared or generic address of `block` means. */
+uint32_t ptx_cluster_rank(const struct ptx_block *block, uint64_t address);
+/* Host memory of a shared::cluster address; NULL: outside, or of a block that has exited. */
+uint8_t *ptx_cluster_locate(const struct ptx_block *block, uint64_t address, uint64_t size);
 
 #endif

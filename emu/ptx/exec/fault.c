@@ -3,7 +3,6 @@
  * Describes the instruction that ends a launch.
  */
 #include "emu/ptx/exec/exec.h"
-#include "emu/ptx/handlers/memory.h"
 #include "base/text.h"
 
 static const char *const kinds[] = {

@@ -271,7 +271,6 @@ void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
     wake_syncs(w);
     if (!w->active)
         ptx_warp_switch(w);
-    ptx_barrier_check(w->block);
 }
 
 static void let_waiting_go(struct ptx_warp *w)

@@ -4,7 +4,7 @@
  * side by side, lanes at one address, or lanes anywhere in it. All else is left to the general
  * handlers in memory.c, which see one lane at a time and know how to fault.
  */
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/handlers/memory.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Logic, shifts, bit fields, moves, selection.
  */
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 
 #define LOGIC_OPS(N, U, S)                                                                         \
     PTX_BINARY(and_##N, U, U, U, a &b)                                                             \

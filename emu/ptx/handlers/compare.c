@@ -2,7 +2,7 @@
  *
  * setp and set. The comparison is a vector loop to one byte a lane, then the bytes become a mask.
  */
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/real.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * cvt: every source becomes an integer of 64 bits or a double, which holds all of them exactly, and
  * is rounded once to the destination. The most frequent conversions have loops of their own.
  */
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/real.h"
 
 #include <math.h>

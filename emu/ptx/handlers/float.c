@@ -3,7 +3,7 @@
  * f32 and f64. Results are IEEE's, correctly rounded, where PTX asks for it; .approx forms go
  * through libm, which is at least as exact as the hardware.
  */
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/real.h"
 
 #include <math.h>

@@ -2,7 +2,9 @@
  *
  * Branches, calls, returns, exits.
  */
-#include "emu/ptx/check/watching.h"
+#include "emu/ptx/exec/barrier.h"
+#include "emu/ptx/exec/exec.h"
+#include "emu/ptx/handlers/builtin.h"
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/parse/module.h"
 
@@ -106,8 +108,8 @@ static void copy_arg(struct ptx_warp *w, struct place from, struct place to, uin
     for (uint32_t left = lanes; left; left &= left - 1) {
         unsigned l = (unsigned)__builtin_ctz(left);
         memcpy(place_lane(w, to, l), place_lane(w, from, l), size);
-        if (w->run->watching)
-            ptx_watch_passed(w, place_lane(w, to, l), size);
+        if (w->run->observer)
+            w->run->observer->pass(w, place_lane(w, to, l), size);
     }
 }
 
@@ -128,8 +130,8 @@ static void enter(struct ptx_warp *w, const struct ptx_insn *i, const struct ptx
                        code->local_frame);
         return;
     }
-    if (w->run->watching)
-        ptx_watch_enter(w);
+    if (w->run->observer)
+        w->run->observer->enter(w);
     uint32_t count = call->arg_count < code->param_count ? call->arg_count : code->param_count;
     for (uint32_t k = 0; k < count; k++)
         copy_arg(w, (struct place){caller, &call->args[k]},
@@ -197,6 +199,13 @@ static void leave(struct ptx_warp *w)
         ptx_frame_destroy(w, frame);
 }
 
+/* A barrier may have waited for these lanes only. */
+static void exit_lanes(struct ptx_warp *w, uint32_t lanes)
+{
+    ptx_warp_exit(w, lanes);
+    ptx_barrier_check(w->block);
+}
+
 void ptx_run_end(struct ptx_warp *w, const struct ptx_insn *i)
 {
     if (!ptx_warp_join(w, i))
@@ -204,12 +213,12 @@ void ptx_run_end(struct ptx_warp *w, const struct ptx_insn *i)
     if (w->frame->parent)
         leave(w);
     else
-        ptx_warp_exit(w, w->active);
+        exit_lanes(w, w->active);
 }
 
 void ptx_run_exit(struct ptx_warp *w, const struct ptx_insn *i)
 {
-    ptx_warp_exit(w, w->mask);
+    exit_lanes(w, w->mask);
 }
 
 void ptx_run_trap(struct ptx_warp *w, const struct ptx_insn *i)
@@ -229,12 +238,24 @@ void ptx_run_pause(struct ptx_warp *w, const struct ptx_insn *i)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* PTX_MODE: enum ptx_fetch. Clocks count executed instructions, so that runs are repeatable. */
+/* Clocks count executed instructions, so that runs are repeatable. */
+static uint64_t read_clock(const struct ptx_warp *w, unsigned mode)
+{
+    const struct ptx_launch *l = w->run->launch;
+    const bool is_timer = mode == PTX_FETCH_GLOBALTIMER || mode == PTX_FETCH_GLOBALTIMER_LO ||
+                          mode == PTX_FETCH_GLOBALTIMER_HI;
+
+    if (is_timer && l->timer_ps)
+        return l->timer_ns + (w->steps - w->first_step) * l->timer_ps / 1000;
+    return (w->run->steps + w->steps) * 4;
+}
+
+/* PTX_MODE: enum ptx_fetch. */
 void ptx_run_fetch(struct ptx_warp *w, const struct ptx_insn *i)
 {
     static const uint8_t shifts[] = {
         [PTX_FETCH_CLOCK_HI] = 32, [PTX_FETCH_GLOBALTIMER_HI] = 32, [PTX_FETCH_PM] = 0};
-    uint64_t v = (w->run->steps + w->steps) * 4 >> shifts[PTX_MODE(i)];
+    uint64_t v = read_clock(w, PTX_MODE(i)) >> shifts[PTX_MODE(i)];
     uint32_t *d32 = ptx_lanes(w, i->dst);
     uint64_t *d64 = ptx_lanes(w, i->dst);
 

@@ -3,7 +3,7 @@
  * f16, bf16 and their packed pairs. A double holds the exact result of an operation on two of them,
  * so rounding that once is exact; fused sums keep a bit that says whether something was lost.
  */
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/real.h"
 
 #include <math.h>

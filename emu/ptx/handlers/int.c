@@ -2,7 +2,7 @@
  *
  * Integer arithmetic. Sums and products are computed unsigned, so that they wrap as PTX says.
  */
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 
 #define WRAP_OPS(N, U, S)                                                                          \
     PTX_BINARY(add_##N, U, U, U, a + b)                                                            \

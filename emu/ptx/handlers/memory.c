@@ -2,7 +2,6 @@
  *
  * Addresses to host memory, loads and stores.
  */
-#include "emu/ptx/check/watching.h"
 #include "emu/ptx/exec/exec.h"
 #include "emu/ptx/exec/heap.h"
 #include "emu/ptx/handlers/memory.h"
@@ -86,17 +85,14 @@ uint8_t *ptx_locate(struct ptx_warp *w, unsigned lane, uint64_t address, unsigne
 {
     uint8_t *p = locate(w, lane, PTX_SPACE_GENERIC, address, size, write);
 
-    if (p && write && w->run->watching)
-        ptx_watch_filled(w, p, size);
+    if (p && write && w->run->observer)
+        w->run->observer->fill(w, p, size);
     return p;
 }
 
 enum ptx_access ptx_access_of(const struct ptx_insn *i, bool write)
 {
-    bool is_atomic =
-        i->fn == ptx_run_atomic || i->fn == ptx_run_atomic_vector || i->fn == ptx_run_atomic_wide;
-
-    return is_atomic ? PTX_ACCESS_ATOMIC : write ? PTX_ACCESS_STORE : PTX_ACCESS_LOAD;
+    return i->flags & PTX_F_ATOMIC ? PTX_ACCESS_ATOMIC : write ? PTX_ACCESS_STORE : PTX_ACCESS_LOAD;
 }
 
 static const char *space_name(enum ptx_space space, uint64_t address)
@@ -137,9 +133,9 @@ uint8_t *ptx_resolve(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane
     uint8_t *p = resolve(w, i, lane, space, address, size, write);
     uint8_t *lanes[PTX_LANES];
 
-    if (p && w->run->watching) {
+    if (p && w->run->observer) {
         lanes[lane] = p;
-        ptx_watch_access(w, i, 1u << lane, size, write, lanes);
+        w->run->observer->access(w, i, 1u << lane, size, write, lanes);
     }
     return p;
 }
@@ -246,8 +242,8 @@ bool ptx_addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned size, 
 {
     if (!addresses(w, i, size, write, out))
         return false;
-    if (w->run->watching)
-        ptx_watch_access(w, i, w->mask, size, write, out);
+    if (w->run->observer)
+        w->run->observer->access(w, i, w->mask, size, write, out);
     return true;
 }
 

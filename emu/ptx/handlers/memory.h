@@ -6,6 +6,7 @@
 #ifndef EMU_PTX_HANDLERS_MEMORY_H
 #define EMU_PTX_HANDLERS_MEMORY_H
 
+#include "emu/ptx/exec/barrier.h"
 #include "emu/ptx/exec/exec.h"
 
 /* memory.c */
@@ -101,32 +102,28 @@ void ptx_run_fetch(struct ptx_warp *w, const struct ptx_insn *i); /* %clock and 
 void ptx_run_rounded(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_set_rounding(unsigned round); /* enum ptx_round: the host's; back to nearest afterwards */
 
-/* barrier.c */
-enum ptx_barrier_mode {
-    PTX_BARRIER_SYNC,
-    PTX_BARRIER_ARRIVE,
-    PTX_BARRIER_POPC,
-    PTX_BARRIER_AND,
-    PTX_BARRIER_OR,
-};
+/* barrier.c: PTX_MODE: enum ptx_barrier_mode */
 void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i);
 /* Each block keeps who of it has come to the cluster's barrier; waiting is a step of its own. */
 void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cluster_wait(struct ptx_warp *w, const struct ptx_insn *i);
 
-/* emu/ptx/exec/cluster.c */
+/* cluster.c */
 void ptx_run_map_address(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_block_rank(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_is_shared(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cancel(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cancelled(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cancelled_block(struct ptx_warp *w, const struct ptx_insn *i);
-/* The address in the block of `rank`, for one in any block; generic or shared. */
-uint64_t ptx_cluster_map(uint64_t address, uint32_t rank);
-/* Whose block a shared or generic address of `block` means. */
-uint32_t ptx_cluster_rank(const struct ptx_block *block, uint64_t address);
-/* Host memory of a shared::cluster address; NULL: outside, or of a block that has exited. */
-uint8_t *ptx_cluster_locate(const struct ptx_block *block, uint64_t address, uint64_t size);
+
+/* pack.c: extra: struct ptx_pack */
+struct ptx_pack {
+    uint32_t count;
+    uint32_t size; /* bytes of an element */
+    ptx_op elements[];
+};
+void ptx_run_pack(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_unpack(struct ptx_warp *w, const struct ptx_insn *i);
 
 /* stack.c */
 void ptx_run_alloca(struct ptx_warp *w, const struct ptx_insn *i);

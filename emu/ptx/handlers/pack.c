@@ -2,7 +2,7 @@
  *
  * mov between a register and a vector of smaller ones. extra: struct ptx_pack; element 0 is lowest.
  */
-#include "emu/ptx/decode/decode.h"
+#include "emu/ptx/handlers/memory.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emu/ptx/handlers/video.h"
-#include "emu/ptx/exec/handler.h"
+#include "emu/ptx/handlers/handler.h"
 
 __extension__ typedef __int128 int128;
 

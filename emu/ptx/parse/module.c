@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "emu/ptx/handlers/builtin.h"
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/parse/record.h"
 

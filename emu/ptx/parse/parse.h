@@ -169,11 +169,13 @@ struct ptx_parser {
     struct ptx_statement statement;
 };
 
+/* fail.c: notes the first failure in the log. Returns false. */
 bool ptx_fail(struct ptx_parser *p, int status, uint32_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool ptx_fail_memory(struct ptx_parser *p);
 /* "expected X" at the current token. */
 bool ptx_fail_expected(struct ptx_parser *p, const char *what);
+/* Takes a mark, or fails. */
 bool ptx_expect(struct ptx_parser *p, char punct);
 
 /* symbol.c */
@@ -260,7 +262,9 @@ bool ptx_link_code(struct ptx_parser *p, const struct ptx_code *code);
 bool ptx_link_relocs(struct ptx_parser *p, size_t first);
 /* record.c: jump over a body that the record knows. */
 bool ptx_record_skip(struct ptx_parser *p, struct ptx_code *code);
+/* register.c: reserves `count` registers in the frame. PTX_OP_NONE after a failure. */
 ptx_op ptx_register_new(struct ptx_parser *p, ptx_type type, uint32_t count);
+/* Reads what follows .reg. */
 bool ptx_parse_registers(struct ptx_parser *p);
 /* statement.c */
 bool ptx_parse_body(struct ptx_parser *p);

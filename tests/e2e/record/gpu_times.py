@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the GPU times in the records of `tsview --json`, given as a file. What must be so on any machine:
 causes come before effects, within the error that the record states. --unordered: commands of a stream may overlap.
---timed CALL: each such command has a time."""
+--timed CALL: each such command has a time. --exact: no time has an error."""
 
 import argparse
 import json
@@ -48,6 +48,7 @@ def main():
     parser.add_argument('records')
     parser.add_argument('--unordered', action='store_true')
     parser.add_argument('--timed')
+    parser.add_argument('--exact', action='store_true')
     arguments = parser.parse_args()
     commands, times = check(read(arguments.records), not arguments.unordered)
     missing = [commands[place]['call'] for place in commands
@@ -55,6 +56,8 @@ def main():
     print(f'{len(times)} of {len(commands)} commands have times; without: {sorted(set(missing))}')
     if arguments.timed in missing:
         sys.exit(f'{missing.count(arguments.timed)} of {arguments.timed} without a time')
+    if arguments.exact and any(time['error_ns'] for time in times.values()):
+        sys.exit('a time with an error')
     if not times:
         sys.exit('no times')
 

@@ -35,6 +35,7 @@ export TS_CHECKSUM=off
 for program in saxpy pipeline threads copies hostmem 'hostmem callback' pointers pools virtual managed \
     linked functions 'rounds 12 3' kinds surface texture formats values graphs captures conditional \
     capture_threads releases ends; do
+    chosen 4 || continue
     set -- $program
     record u.sbt "$@" >/dev/null 2>&1
     export TS_CHECKPOINT=1

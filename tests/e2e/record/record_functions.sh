@@ -19,3 +19,20 @@ grep -q '\[late\]' view || fail "no payload was left to a function"
 record u.sbt functions >/dev/null
 # Which of two functions writes first is chance; nothing else may differ. (row D7 of docs/verdict.md)
 tsdiff t.sbt u.sbt >out || grep -q 'cannot tell.*writes to host memory differ' out || fail "$(cat out)"
+
+# A function behind a command of the device, on its stream and on others, over what that has written.
+for first in memset kernel copy download bigmemset bigkernel bigcopy bigdownload; do
+    for how in one event legacy waited; do
+        for last in pinned pageable device in_place; do
+            chosen 3 || continue
+            same_output behind $first $how $last 4
+            replay t.sbt >out 2>err || [ $? = 3 ] || fail "$first $how $last: $(cat out err)"
+            case $first in *memset) continue ;; esac
+            for wrong in TS_EMU_NOOP=1 TS_EMU_DROP=10:1; do
+                got=0
+                env $wrong tsreplay --device emu t.sbt >out 2>err || got=$?
+                [ $got != 0 ] || fail "$first $how $last, $wrong: $(cat out err)"
+            done
+        done
+    done
+done

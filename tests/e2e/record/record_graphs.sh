@@ -3,6 +3,19 @@
 # Graphs, built by hand and captured from streams: recorded without taint, replayed equal, node by node
 # and launch by launch; different where kernels do nothing, or where a launch is given other bytes.
 . "$(dirname "$0")/../util.sh"
+# Nothing of ours ends a capture of another thread.
+for setting in TS_CHECKSUM=off TS_CHECKSUM=sync TS_CHECKPOINT=1 TS_GPU_TIME=1 TS_CHECKSUM=off; do
+    export "${setting?}" TS_EMU_EXACT=0
+    same_output asked
+    unset TS_CHECKSUM TS_CHECKPOINT TS_GPU_TIME TS_EMU_EXACT
+done
+# Copies of one graph to one place: those bytes are compared that the program found.
+for way in grow shrink rows; do
+    same_output twice $way
+    for option in --order=permuted:2 --loop=2; do
+        status 0 replay t.sbt $option
+    done
+done
 for program in graphs captures; do
     rm -f ./*.sbt
     same_output $program

@@ -12,6 +12,7 @@ replay_quietly() {
 for how in sync event query waits reader writer beside part polled changed; do
     for way in copy plain device rows fill; do
         [ $how = waits ] && [ $way != copy ] && continue
+        chosen 4 || continue
         plain pinned $way $how >plain.out
         TS_EMU_LATE=20 record t.sbt pinned $way $how >record.out
         cmp plain.out record.out || fail "$way $how: another output"
@@ -32,6 +33,7 @@ unset TS_CHECKSUM
 for how in sync event query waits reader writer beside part polled changed; do
     for way in copy plain device rows fill; do
         [ $how = waits ] && [ $way != copy ] && continue
+        chosen 4 || continue
         TS_EMU_RETURN=1 record a.sbt pinned $way $how >/dev/null
         TS_EMU_LATE=20 record b.sbt pinned $way $how >/dev/null
         for pair in "a.sbt b.sbt" "b.sbt a.sbt"; do

@@ -8,6 +8,7 @@ for way in stream_sync stream_query event_sync event_query context_sync blocking
     polled_managed other_stream contextless_free; do
     # Without a call that tells, the program may have written what it did while the kernel ran, or the
     # kernel that got the address: the replay waits all the same, but does not know (row R18).
+    chosen 4 || continue
     case $way in
     polled_*) expected=2 ;;
     *) expected=0 ;;
@@ -32,3 +33,21 @@ for way in slow_function graph_function; do
 done
 record t.sbt learns host_function >/dev/null
 status 0 replay --check=2 t.sbt
+
+# The program sees it in its memory, and changes what was read or given back. Nobody knows then who wrote what: never
+# "different"; and never "same" on a device that computes nothing.
+for way in c k m v cx kx mx vx cl kl ml vl cxl kxl mxl vxl; do
+    chosen 3 || continue
+    same_output sees $way
+    for option in --pace=fast --order=delayed:1 --order=permuted:1; do
+        got=0
+        replay t.sbt $option >out 2>err || got=$?
+        [ $got = 0 ] || [ $got = 2 ] || fail "sees $way $option: exit status $got: $(cat out err)"
+    done
+    got=0
+    TS_EMU_NOOP=1 replay t.sbt >out 2>err || got=$?
+    [ $got = 1 ] || [ $got = 2 ] || fail "sees $way: exit status $got without kernels: $(cat out err)"
+done
+# What a value tells is known as soon as the program makes a call.
+same_output sees vw
+status 0 replay t.sbt

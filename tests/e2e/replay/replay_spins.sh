@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../util.sh"
 patience="--timeout 10"
 for way in plain command query event copy polled thread free ping_pong data managed registered last graph; do
+    chosen 3 || continue
     same_output spins $way
     tracesmith check t.sbt >/dev/null
     expected=0
@@ -16,6 +17,7 @@ for way in plain command query event copy polled thread free ping_pong data mana
 done
 for setting in TS_CHECKSUM=sync TS_CHECKSUM=command TS_CHECKPOINT=1; do
     for way in polled ping_pong; do
+        chosen 3 || continue
         export "${setting?}"
         same_output spins $way
         unset TS_CHECKSUM TS_CHECKPOINT

@@ -11,3 +11,15 @@ some=$(field out command_count)
 record p.sbt pipeline 10 >/dev/null
 status 0 replay p.sbt --streams 3 --json
 [ "$(field out checksum_count)" -ge 10 ] || fail "downloads were not verified: $(cat out)"
+
+# What another thread has waited for is carried out, too, or there is no verdict.
+for way in copy rows box down pool function graph freed; do
+    record h.sbt handed $way >/dev/null
+    status 0 replay h.sbt --streams 2
+done
+for way in mapped variable list; do
+    record h.sbt handed $way >/dev/null
+    status 0 replay h.sbt
+    status 2 replay h.sbt --streams 2
+    grep -q 'a thread that may have told another one' out || fail "$way: no reason: $(cat out)"
+done

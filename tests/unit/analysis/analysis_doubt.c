@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 -- when two traces without a difference are not the same. */
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 #include "tests/unit/format/format_sample_check.h"
 #include "tracesmith/analysis.h"
 #include "tracesmith/writer.h"
@@ -36,6 +36,8 @@ struct variation {
     bool is_held;         /* that result may hold what others wrote */
     unsigned held_writes; /* of host memory, which commands may have written */
     char held_byte;
+    bool by_threads;   /* ... each by another one */
+    bool is_scattered; /* there is one of a few bytes among others */
     struct sbt_totals totals;
 };
 
@@ -45,13 +47,14 @@ static struct sbt_writer *w;
 static const char *path;
 static struct stat before_gap;
 static uint64_t seq;
+static uint32_t thread = 1;
 
 static void put(uint32_t type, uint32_t stream, uint64_t position, uint32_t flags,
                 const uint64_t *slots, uint32_t count, const uint8_t *data, size_t size)
 {
     const struct sbt_record record = {.seq = seq++,
                                       .type = type,
-                                      .thread = 1,
+                                      .thread = thread,
                                       .stream = stream,
                                       .position = position,
                                       .flags = flags,
@@ -87,6 +90,19 @@ static void put_held_write(char byte)
     CHECK_EQ_INT(sbt_writer_blob(w, &byte, 1, blob), 0);
     put(SBT_TYPE(0, SBT_CORE_HOST_WRITE), SBT_STREAM_NONE, 0, SBT_RECORD_HELD, slots, 5, blob,
         sizeof(blob));
+}
+
+/* Writes the first and the last one of three bytes. */
+static void put_scattered_write(void)
+{
+    static const uint8_t runs[] = {0, 1, 1, 1};
+    uint8_t data[sizeof(runs) + SBT_BLOB_ENCODED_SIZE(3)];
+    const uint64_t slots[] = {0x8000, 3, (uint64_t)sizeof(runs) << 32 | SBT_BLOB_ENCODED_SIZE(3),
+                              sizeof(runs)};
+
+    memcpy(data, runs, sizeof(runs));
+    CHECK_EQ_INT(sbt_writer_blob(w, "a\0b", 3, data + sizeof(runs)), 0);
+    put(SBT_TYPE(0, SBT_CORE_HOST_RUNS), SBT_STREAM_NONE, 0, 0, slots, 4, data, sizeof(data));
 }
 
 static void put_blob(uint32_t type, uint32_t flags, const uint64_t *slots, uint32_t count,
@@ -153,8 +169,13 @@ static void put_records(const struct variation *v)
     if (!v->is_not_seen)
         put_blob(SBT_TYPE(0, SBT_CORE_READBACK), v->is_held ? SBT_RECORD_HELD : 0, readback, 4,
                  (char)('a' + v->byte));
-    for (unsigned i = 0; i < v->held_writes; i++)
+    for (unsigned i = 0; i < v->held_writes; i++) {
+        thread = v->by_threads ? 1 + i : 1;
         put_held_write((char)('h' + v->held_byte));
+    }
+    thread = 1;
+    if (v->is_scattered)
+        put_scattered_write();
 }
 
 static struct sbt_reader *make(const char *name, const struct variation *v)
@@ -324,6 +345,19 @@ static void what_commands_may_have_written_is_a_doubt(void)
     expect(one, two, TSM_CANNOT_TELL, "is chance");
     expect(two, VARIED(.held_writes = 1, .held_byte = 1), TSM_CANNOT_TELL, "is chance");
     expect(one, VARIED(.held_writes = 2, .byte = 1), TSM_DIFFERENT, "bytes");
+    expect(VARIED(.is_scattered = true), VARIED(.is_scattered = true), TSM_SAME, "");
+    expect(&plain, VARIED(.is_scattered = true), TSM_CANNOT_TELL, "is chance");
+}
+
+/* How much one thread had written when another one sent its command is chance: row D17, too. */
+static void what_several_threads_had_written_is_a_doubt(void)
+{
+    const struct variation *two = VARIED(.held_writes = 2, .by_threads = true);
+
+    expect(two, two, TSM_SAME, "");
+    expect(two, VARIED(.held_writes = 2, .by_threads = true, .held_byte = 1), TSM_CANNOT_TELL,
+           "several threads");
+    expect(two, VARIED(.held_writes = 2, .by_threads = true, .byte = 1), TSM_DIFFERENT, "bytes");
 }
 
 /* row D13: in both */
@@ -370,6 +404,7 @@ int main(void)
     a_result_of_one_trace_only_is_a_doubt();
     what_others_may_have_changed_is_a_doubt();
     what_commands_may_have_written_is_a_doubt();
+    what_several_threads_had_written_is_a_doubt();
     a_place_without_a_record_is_a_doubt();
     memory_at_the_start_counts();
     waits_are_left_out();

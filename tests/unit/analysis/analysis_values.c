@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 -- where two structured values first differ. */
-#include "format/struct_out.h"
+#include "format/values/struct_out.h"
 #include "tests/unit/format/format_sample_check.h"
 #include "tracesmith/analysis.h"
 #include "tracesmith/writer.h"

@@ -24,9 +24,12 @@ int main(void)
     /* Memory is bound by a list: each of its objects keeps the call. */
     CHECK(strcmp(of(SBT_API_VULKAN, 1, "vkBindAccelerationStructureMemoryNV").target,
                  "accelerationStructure") == 0);
+    CHECK(strcmp(of(SBT_API_VULKAN, 1, "vkBindTensorMemoryARM").target, "tensor") == 0);
+    CHECK(tsm_object_traits("VkTensorARM") & TSM_OBJECT_CARRIER);
     /* Objects that an address or a handle of the driver's reaches need not be named by a submit. */
     CHECK(TRAITS(VULKAN, 1, "vkGetAccelerationStructureDeviceAddressKHR") & TSM_TRAIT_EXPOSES);
     CHECK(TRAITS(VULKAN, 1, "vkGetMemoryRemoteAddressNV") & TSM_TRAIT_EXPOSES);
+    CHECK(TRAITS(VULKAN, 1, "vkWriteResourceDescriptorsEXT") & TSM_TRAIT_EXPOSES);
     /* Another API's call of that name, and a name that nobody knows. */
     CHECK_EQ_INT(TRAITS(CUDA, 1, "vkQueuePresentKHR"), 0);
     CHECK_EQ_INT(TRAITS(VULKAN, 1, "vkQueueSubmit9"), 0);

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "capture/lane/lane.h"
 #include "capture/lane/salvage.h"
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 #include "tests/unit/capture/capture_fake.h"
 #include "tests/unit/check.h"
 

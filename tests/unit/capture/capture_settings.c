@@ -70,6 +70,9 @@ static void test_checkpoint(void)
     CHECK_EQ_INT(with("TS_CHECKPOINT", "s").checkpoint_ns, 0);
     CHECK_EQ_INT(with("TS_CHECKPOINT", "10h").checkpoint_ns, 0);
     CHECK_EQ_INT(with("TS_CHECKPOINT", "99999999999999999999s").checkpoint_ns, 0);
+    CHECK_EQ_INT(with("TS_CHECKPOINT_PATIENCE", "2s").checkpoint_patience_ns, 2000000000);
+    CHECK_EQ_INT(with("TS_CHECKPOINT_PATIENCE", "0ms").checkpoint_patience_ns, 0);
+    CHECK_EQ_INT(with("TS_CHECKPOINT_PATIENCE", "500").checkpoint_patience_ns, 50000000);
     CHECK_EQ_INT(with("TS_START_SIGNAL", "USR2").start_signal, SIGUSR2);
     CHECK_EQ_INT(with("TS_START_SIGNAL", "KILL").start_signal, 0);
 }

@@ -4,7 +4,7 @@
  * call, and before that call's record, so that salvage finds it whenever the process dies.
  */
 #include "capture/lane/salvage.h"
-#include "format/struct_out.h"
+#include "format/values/struct_out.h"
 #include "tests/unit/capture/capture_fake.h"
 #include "tests/unit/check.h"
 

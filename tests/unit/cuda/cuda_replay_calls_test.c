@@ -18,7 +18,7 @@ static uint64_t made, gone;     /* raw value made; slot of what is gone, + 1 */
 static CUdeviceptr got_address; /* what the driver was called with */
 static const void *got_bytes;
 static size_t got_size;
-static unsigned calls;
+static unsigned calls, sends;
 
 static const uint64_t slots[] = {10, 11, 12, 13, 14, 15, 16, 17};
 static const char bytes[16];
@@ -29,6 +29,12 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
                      const struct sbt_record *record, uint32_t slot_count)
 {
     *args = (struct cuda_args){.driver = &driver, .record = record, .error = fail_args};
+}
+
+void cuda_args_send(const struct cuda_args *args)
+{
+    sends++;
+    CHECK_EQ_INT(calls, 0); /* the driver's function comes next */
 }
 
 int cuda_args_end(struct cuda_args *args, CUresult result)
@@ -153,6 +159,7 @@ static void test_arguments(void)
     CHECK_EQ_INT(got_address, 10 + 0x1000);
     CHECK(got_bytes == bytes + 2);
     CHECK_EQ_INT(got_size, 13);
+    CHECK_EQ_INT(sends, 1);
 }
 
 static void test_unreadable_arguments(void)
@@ -172,6 +179,7 @@ static void test_objects(void)
     CHECK_EQ_INT(replay(TYPE_cuEventDestroy_v2), 0);
     CHECK_EQ_INT(got_address, 100);
     CHECK_EQ_INT(gone, 1);
+    CHECK_EQ_INT(sends, 1); /* that of the command */
 }
 
 static void test_missing_function(void)

@@ -320,6 +320,11 @@ bool cuda_copy_waits(CUdeviceptr dst, CUdeviceptr src)
     return false;
 }
 
+void cuda_after_copy(struct tsm_call *call, bool ok, CUdeviceptr dst, CUdeviceptr src, size_t size,
+                     bool waited)
+{
+}
+
 bool cuda_copy_is_taken(const void *dst)
 {
     return false;

@@ -28,6 +28,13 @@ static CUresult copy_to_host(void *dst, CUdeviceptr src, size_t size)
     return answer;
 }
 
+static CUresult copy_with_attributes(CUdeviceptr dst, CUdeviceptr src, size_t size,
+                                     CUmemcpyAttributes *attributes, CUstream stream)
+{
+    fake_note("real:copy");
+    return answer;
+}
+
 static CUresult event_create(CUevent *event, unsigned int flags)
 {
     *event = (CUevent)(size_t)5;
@@ -146,6 +153,25 @@ static void test_payload(void)
     cuMemcpyHtoD_v2(0x1000, "abcd", 4);
     CHECK_EQ_STR(fake_log, "settles:1000 real:copy returned blob:4 commit "
                            "synchronised:1000 ");
+}
+
+/* The attributes are not recorded: a replay copies in the stream's order, which all of them allow.
+ */
+static void test_copy_with_attributes(void)
+{
+    CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY};
+
+    begin(CUDA_SUCCESS);
+    real.cuMemcpyWithAttributesAsync = copy_with_attributes;
+    CHECK_EQ_INT(cuMemcpyWithAttributesAsync(0x1000, 0x2000, 8, &attributes, (CUstream)(size_t)4),
+                 CUDA_SUCCESS);
+    CHECK(strstr(fake_log, "publish blocks:4 ") == fake_log);
+    CHECK(strstr(fake_log, "real:copy returned ") != NULL);
+    CHECK_EQ_INT(fake_type, SBT_TYPE(SBT_API_CUDA, 638));
+    CHECK_EQ_INT(fake_record.flags, 0);
+    CHECK_EQ_INT(fake_record.slots[0], 0x1000);
+    CHECK_EQ_INT(fake_record.slots[1], 0x2000);
+    CHECK_EQ_INT(fake_record.slots[2], 8);
 }
 
 static void test_refused_is_not_read(void)
@@ -316,6 +342,7 @@ int main(void)
     test_foretold();
     test_not_recording();
     test_payload();
+    test_copy_with_attributes();
     test_refused_is_not_read();
     test_captured();
     test_readback();

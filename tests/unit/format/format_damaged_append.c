@@ -8,7 +8,7 @@
 #include "tests/unit/format/format_sample_check.h"
 
 #include "base/bytes.h"
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 
 #include <signal.h>
 #include <sys/resource.h>

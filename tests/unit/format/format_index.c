@@ -9,8 +9,8 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "format/chunk.h"
-#include "format/index.h"
+#include "format/chunk/chunk.h"
+#include "format/chunk/index.h"
 
 #define COUNT 40u
 

@@ -7,7 +7,7 @@
 #include "tests/unit/format/format_bytes.h"
 #include "tests/unit/format/format_sample_check.h"
 
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 
 #define COUNT 60u
 

@@ -3,7 +3,7 @@
  * A reader reads what it needs: opening costs the index, a filter costs the chunks that can match,
  * and gives exactly what a full scan with the same condition gives.
  */
-#include "format/reader_progress.h"
+#include "format/read/progress.h"
 #include "tests/unit/format/format_sample_check.h"
 
 #define COUNT 30000u

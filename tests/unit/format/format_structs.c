@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "format/json.h"
-#include "format/struct_out.h"
+#include "format/values/struct_out.h"
 #include "tests/unit/format/format_sample_check.h"
 
 #define MEMBER(name_, type_, form_, detail_)                                                       \

@@ -2,7 +2,7 @@
  *
  * Tests the refusals of a writer, its counts, and that it says why it cannot go on.
  */
-#include "format/chunk.h"
+#include "format/chunk/chunk.h"
 #include "tests/unit/format/format_sample_check.h"
 
 #include <fcntl.h>

@@ -111,6 +111,7 @@ static void what_another_thread_waited_for_is_not_needed(void)
     two_threads("threads", SAMPLE_BASE + 4096);
     need_streams(&n, 2);
     CHECK_EQ_INT((long long)n.until_seq[1], 0);
+    CHECK(n.unheard_seq < n.until_seq[2]); /* but it may have been told */
     tsm_dependency_slice_finish(&n);
 }
 
@@ -121,6 +122,7 @@ static void but_it_is_when_memory_is_shared(void)
     two_threads("shared", SAMPLE_BASE + 16);
     need_streams(&n, 2);
     CHECK(n.until_seq[1] > 0);
+    CHECK(n.unheard_seq == UINT64_MAX);
     tsm_dependency_slice_finish(&n);
 }
 
@@ -161,6 +163,34 @@ static void nothing_after_a_range_is_needed(void)
     need(&n, &(struct sbt_filter){.seq_first = first, .seq_end = first + 1});
     CHECK_EQ_INT((long long)n.until_seq[1], (long long)first + 1);
     CHECK_EQ_INT((long long)n.until_seq_other, (long long)first + 1);
+    tsm_dependency_slice_finish(&n);
+}
+
+static void a_range_needs_all_before_it(void)
+{
+    struct tsm_dependency_slice n;
+
+    begin("before");
+    sample_add(&s, 2, "add_one", SAMPLE_BASE + 4096, 1);
+    uint64_t first = sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE + 4096, 1);
+    need(&n, &(struct sbt_filter){.seq_first = first, .seq_end = first + 1});
+    CHECK_EQ_INT((long long)n.until_seq[1], (long long)first + 1);
+    CHECK_EQ_INT((long long)n.until_seq[2], (long long)first);
+    tsm_dependency_slice_finish(&n);
+}
+
+static void a_result_alone_needs_all_before_it(void)
+{
+    uint8_t zero[16] = {0};
+    struct tsm_dependency_slice n;
+
+    begin("result");
+    sample_call(&s, READ_NOW, 1, SAMPLE_BASE, 16, 0);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE + 4096, 1);
+    uint64_t result_seq = sample_readback(&s, 1, 1, zero, sizeof(zero), false);
+    need(&n, &(struct sbt_filter){.seq_first = result_seq, .seq_end = result_seq + 1});
+    CHECK_EQ_INT((long long)n.until_seq[2], (long long)result_seq);
     tsm_dependency_slice_finish(&n);
 }
 
@@ -216,6 +246,26 @@ static void readbacks_outside_the_range_are_not_compared(void)
     CHECK_EQ_INT((long long)result.command_count, 2);
 }
 
+/* A result that takes two records, of which the range has one. */
+static void parts_of_a_readback_are_compared(void)
+{
+    uint8_t bytes[16] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+    for (int second = 0; second <= 1; second++) {
+        struct tsm_replay_options options = {0};
+        begin("parts");
+        sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+        sample_call(&s, READ_NOW, 1, SAMPLE_BASE + 8, 16, 0);
+        options.filter.seq_first = sample_readback(&s, 1, 2, bytes, 8, false);
+        options.filter.seq_end = sample_readback(&s, 1, 2, bytes + 8, 8, false);
+        options.filter.seq_first += (unsigned)second;
+        options.filter.seq_end += (unsigned)second;
+        replay(&options);
+        CHECK_EQ_INT(result.verdict, TSM_SAME);
+        CHECK_EQ_INT((long long)result.checksum_count, 1);
+    }
+}
+
 int main(void)
 {
     a_stream_needs_itself_only();
@@ -227,7 +277,10 @@ int main(void)
     and_it_is_when_the_thread_began_later();
     a_default_stream_needs_all_before_it();
     nothing_after_a_range_is_needed();
+    a_range_needs_all_before_it();
+    a_result_alone_needs_all_before_it();
     only_needed_commands_are_submitted();
     readbacks_outside_the_range_are_not_compared();
+    parts_of_a_readback_are_compared();
     return check_result();
 }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -220,6 +221,18 @@ static uint32_t slow_stream = SBT_STREAM_NONE;
 static enum sample_mistake made_mistake;
 static pthread_t threads[32];
 static unsigned thread_count;
+static atomic_uint open_count;
+static atomic_bool hangs_are_over;
+
+unsigned sample_open_count(void)
+{
+    return open_count;
+}
+
+void sample_end_hangs(void)
+{
+    hangs_are_over = true;
+}
 
 void sample_slow(uint32_t stream)
 {
@@ -277,6 +290,7 @@ static int sample_backend_open(struct tsm_backend_state **out, struct sbt_reader
 {
     struct tsm_backend_state *state = calloc(1, sizeof(*state));
 
+    open_count++;
     state->reader = reader;
     memset(state->memory, options->fresh_memory, sizeof(state->memory));
     *out = state;
@@ -285,6 +299,7 @@ static int sample_backend_open(struct tsm_backend_state **out, struct sbt_reader
 
 static void sample_backend_close(struct tsm_backend_state *state)
 {
+    open_count--;
     free(state);
 }
 
@@ -374,8 +389,8 @@ static int sample_backend_wait(struct tsm_backend_state *state, uint32_t stream)
     note(stream == SBT_STREAM_NONE ? "device " : "w%llu ", stream);
     bool hangs = state->hangs;
     pthread_mutex_unlock(&lock);
-    while (hangs)
-        nap(1000);
+    while (hangs && !hangs_are_over)
+        nap(20);
     return 0;
 }
 

@@ -76,6 +76,12 @@ void sample_run_behind(bool behind);
 /* How many threads have called host(), submit() and wait() since sample_log_clear(). */
 unsigned sample_thread_count(void);
 
+/* Returns the backends that were opened and not closed. */
+unsigned sample_open_count(void);
+
+/* Lets every HANG complete, also those that were waited for. */
+void sample_end_hangs(void);
+
 /* Sleep before each submission on this stream; SBT_STREAM_NONE: on none. */
 void sample_slow(uint32_t stream);
 

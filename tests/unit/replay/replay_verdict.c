@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 -- what a replay says about the bytes that come out. */
+#include "replay/closing.h"
 #include "tests/unit/check.h"
 #include "tests/unit/replay/replay_sample.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct sample s;
 static struct tsm_replay_result result;
@@ -189,6 +191,28 @@ static void a_command_that_hangs_is_named(bool behind)
     CHECK(strstr(sbt_reader_name(reader), "hang"));
 }
 
+/* Checks that a later replay closes what hung and has ended since. */
+static void what_hung_is_freed_when_it_has_ended(void)
+{
+    struct sbt_reader *reader;
+    uint8_t out[64];
+
+    CHECK_EQ_INT(sample_open_count(), 2);
+    begin("beside", out);
+    CHECK_EQ_INT(replay(NULL, &reader), 0);
+    sbt_reader_destroy(reader);
+    CHECK_EQ_INT(sample_open_count(), 2);
+    sample_end_hangs();
+    for (unsigned i = 0; i < 3000 && (sample_open_count() || tsm_left_count()); i++) {
+        usleep(10000);
+        begin("after", out);
+        CHECK_EQ_INT(replay(NULL, &reader), 0);
+        sbt_reader_destroy(reader);
+    }
+    CHECK_EQ_INT(sample_open_count(), 0);
+    CHECK_EQ_INT(tsm_left_count(), 0);
+}
+
 /* Two runs with the same bytes have the same digest, others do not. */
 static void digests_tell_runs_apart(void)
 {
@@ -221,5 +245,7 @@ int main(void)
     digests_tell_runs_apart();
     a_command_that_hangs_is_named(false);
     a_command_that_hangs_is_named(true);
+    sample_run_behind(false);
+    what_hung_is_freed_when_it_has_ended();
     return check_result();
 }

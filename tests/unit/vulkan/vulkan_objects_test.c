@@ -6,6 +6,8 @@
  */
 #include "api/vulkan/replay/replay.h"
 
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/object.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

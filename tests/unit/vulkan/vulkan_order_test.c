@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tests what is known to be complete on two queues when a wait is sent before its signal. The calls
- * of api/vulkan/source/completion/completion.c to others are answered here.
+ * of api/vulkan/source/completion/ to others are answered here.
  */
 #include "api/vulkan/source/gpu_time/time.h"
+#include "api/vulkan/source/completion/completion.h"
+#include "api/vulkan/source/completion/timeline.h"
 #include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/memory/memory.h"
 #include "api/vulkan/source/source.h"
@@ -37,11 +39,6 @@ struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw
 uint32_t tsm_stream_number(const struct tsm_stream *stream)
 {
     return (uint32_t)(stream - streams);
-}
-
-uint64_t vk_memory_sends(void)
-{
-    return __atomic_load_n(&device.sends, __ATOMIC_RELAXED);
 }
 
 const struct tsm_settings *tsm_session_settings(void)
@@ -81,7 +78,7 @@ static void send(uint32_t to, VkSemaphore wait, uint64_t waited, VkSemaphore sig
     struct vk_args_vkQueueSubmit2 args = {.queue = QUEUE, .submitCount = 1, .pSubmits = &batch};
     struct tsm_call call = {.stream = &streams[to], .position = ++positions[to]};
 
-    device.sends++;
+    vk_completion_begin_send(&device);
     vk_submitted2(&call, &args, VK_SUCCESS);
 }
 

@@ -3,7 +3,7 @@
  * Replay of Vulkan against a driver that notes what it is called with: what no lavapipe can show
  * (other memory types, devices that lack something, a lost device), and traces that lie.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/extensions.h"
 #include "tests/unit/check.h"
 #include "tests/unit/vulkan/vulkan_fake_driver.h"
 #include "tests/unit/vulkan/vulkan_trace.h"

@@ -95,7 +95,7 @@ def points():
         if ALL or len(sys.argv) > 1:
             for settings in SETTINGS:
                 yield names, settings
-        elif (k + w) % len(MEMORIES) == m:
+        elif (k + w) % len(MEMORIES) == m and (k + 2 * w) % 10 == 0:
             yield names, SETTINGS[(k + 2 * w) % len(SETTINGS)]
 
 

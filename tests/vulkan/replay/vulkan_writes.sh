@@ -27,6 +27,7 @@ for TS_CHECKSUM in submit sync; do
     export TS_CHECKSUM
     for TS_TEST_DRIVER in '' discrete discrete,local; do
         export TS_TEST_DRIVER
+        chosen 2 || continue
         export VK_ICD_FILENAMES="${TS_TEST_DRIVER:+$TEST_VULKAN/vk_driver.json}"
         [ "$VK_ICD_FILENAMES" ] || VK_ICD_FILENAMES=$driver
         writes

@@ -31,7 +31,7 @@ int tsm_bpf_pin_maps(struct grtrace_bpf *programs);
  * together were refused, so each gets its own try, that one does not spoil the others. */
 void tsm_bpf_attach(struct grtrace_bpf *programs, uint64_t level, void (*attached)(const char *));
 
-/* How often a program that is attached was not run, because it was running on that CPU already. */
+/* Counts how often an attached program was not run because it was running on that CPU already. */
 uint64_t tsm_bpf_missed(void);
 
 /* Instructions that the verifier went through for the program that is attached and took it the most; a

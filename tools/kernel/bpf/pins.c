@@ -72,7 +72,7 @@ void tsm_bpf_pins_clear(void)
     tsm_bpf_state_forget();
 }
 
-/* ---- may we? ---- */
+/* ---- permission ---- */
 
 /* With "confidentiality" programs may not read the kernel's memory. */
 static bool locked_down(void)

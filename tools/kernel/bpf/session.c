@@ -69,7 +69,7 @@ static int begin(const struct grtrace_config *config, struct grtrace_bpf *progra
     return tsm_bpf_metadata_begin(config, state->start_ns);
 }
 
-/* One at least has to be. */
+/* Fails unless at least one probe is attached. */
 static int check_attached(void)
 {
     const char *why = "this kernel has none of those that are looked for";

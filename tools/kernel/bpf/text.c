@@ -104,7 +104,7 @@ static void show_rings(FILE *out, uint64_t unloads)
     }
 }
 
-/* Each probe that this kernel has, and that does not fit it. */
+/* Prints each probe whose event this kernel has, attached or not, fitting or not. */
 static void show_probes(FILE *out)
 {
     for (size_t i = 0; i < tsm_bpf_probe_count; i++) {

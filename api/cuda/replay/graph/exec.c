@@ -378,6 +378,7 @@ int replay_cuGraphLaunch(struct cuda_replay *replay, const struct sbt_record *re
         exec = find(replay, cuda_arg(&args, SLOT_cuGraphLaunch_hGraph));
     if (exec)
         args.error = send_functions(&args, exec);
+    cuda_args_send(&args);
     if (!args.error)
         cuda_args_end(&args, args.driver->cuGraphLaunch(raw, stream));
     if (!args.error && exec)

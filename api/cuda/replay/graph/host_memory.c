@@ -70,8 +70,8 @@ static void linear_side(const struct sbt_record *record, const struct sbt_schema
         *address = sbt_record_role(schema, record, device, 0);
 }
 
-static bool read_copy(const struct sbt_record *record, const struct sbt_schema *schema,
-                      CUDA_MEMCPY3D *out)
+bool cuda_program_read_copy(const struct sbt_record *record, const struct sbt_schema *schema,
+                            CUDA_MEMCPY3D *out)
 {
     bool is_box = false;
 
@@ -179,7 +179,7 @@ int cuda_program_plan(struct cuda_memory *memory, const struct sbt_record *recor
     CUDA_MEMCPY3D copy;
     int error;
 
-    if (!(captured && read_copy(record, schema, &copy)) &&
+    if (!(captured && cuda_program_read_copy(record, schema, &copy)) &&
         !(schema->kind != SBT_KIND_COMMAND && read_node(record, schema, &copy)))
         return 0;
     src = source(&copy);
@@ -371,23 +371,4 @@ int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy)
     copy->dstHost = (void *)(uintptr_t)to; /* NOLINT: an address */
     copy->dstDevice = to;
     return 0;
-}
-
-int cuda_program_send(struct cuda_args *args, CUstream stream)
-{
-    const struct sbt_schema *schema = cuda_schema(args->record->type);
-    CUDA_MEMCPY3D copy;
-
-    if (!args->error && (!schema || !read_copy(args->record, schema, &copy)))
-        args->error = tsm_fail(TSM_E_FORMAT, "has no copy");
-    if (args->error)
-        return args->error;
-    if (copy.srcMemoryType == CU_MEMORYTYPE_ARRAY)
-        copy.srcArray = cuda_object_find(args->replay, CUDA_OBJECT_ARRAY, (uintptr_t)copy.srcArray);
-    if (copy.dstMemoryType == CU_MEMORYTYPE_ARRAY)
-        copy.dstArray = cuda_object_find(args->replay, CUDA_OBJECT_ARRAY, (uintptr_t)copy.dstArray);
-    args->error = cuda_program_copy(args->replay, &copy);
-    if (args->error)
-        return args->error;
-    return cuda_args_end(args, args->driver->cuMemcpy3DAsync_v2(&copy, stream));
 }

@@ -11,9 +11,11 @@
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
 #include "api/cuda/source/encode.h"
+#include "base/clock.h"
 #include "capture/lock.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,8 +58,11 @@ static struct {
     struct tsm_lock lock;
     uint32_t count;
     struct capture list[CAPTURE_MAX];
-    uint32_t untold; /* more than the list has room for */
+    uint32_t untold;    /* more than the list has room for */
+    uint32_t beginning; /* calls that begin one are under way */
 } captures;
+
+static uint32_t asking; /* threads */
 
 static pid_t own_thread(void)
 {
@@ -67,7 +72,8 @@ static pid_t own_thread(void)
 /* The lock is held. */
 static void set_begun(void)
 {
-    __atomic_store_n(&cuda_captures_begun, captures.count + captures.untold, __ATOMIC_RELAXED);
+    __atomic_store_n(&cuda_captures_begun, captures.count + captures.untold + captures.beginning,
+                     __ATOMIC_SEQ_CST);
 }
 
 static void drop(uint32_t at)
@@ -79,8 +85,52 @@ static void drop(uint32_t at)
 void cuda_captures_forked(void)
 {
     captures.lock = (struct tsm_lock){0};
-    captures.count = captures.untold = 0;
-    cuda_captures_begun = 0;
+    captures.count = captures.untold = captures.beginning = 0;
+    cuda_captures_begun = asking = 0;
+}
+
+/* ---- questions ----------------------------------------------------------------------------- */
+
+#define ASKING_WAIT_NS 100000000u /* a question takes less; its thread may have been cancelled */
+
+bool cuda_asking_begin(void)
+{
+    __atomic_add_fetch(&asking, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&cuda_captures_begun, __ATOMIC_SEQ_CST))
+        return true;
+    cuda_asking_end();
+    return false;
+}
+
+void cuda_asking_end(void)
+{
+    if (__atomic_sub_fetch(&asking, 1, __ATOMIC_SEQ_CST) == 0 &&
+        __atomic_load_n(&cuda_captures_begun, __ATOMIC_SEQ_CST))
+        tsm_futex_wake(&asking, INT_MAX);
+}
+
+static void await_asking(void)
+{
+    const uint64_t until_ns = tsm_monotonic_ns() + ASKING_WAIT_NS;
+    uint32_t count;
+
+    while ((count = __atomic_load_n(&asking, __ATOMIC_SEQ_CST)) != 0) {
+        const uint64_t now = tsm_monotonic_ns();
+        if (now >= until_ns)
+            return;
+        tsm_futex_wait(&asking, count, until_ns - now);
+    }
+}
+
+/* ---- the beginning ------------------------------------------------------------------------- */
+
+void cuda_before_capture_begun(struct tsm_call *call, CUstream stream)
+{
+    tsm_lock_take(&captures.lock);
+    captures.beginning++;
+    set_begun();
+    tsm_lock_give(&captures.lock);
+    await_asking();
 }
 
 /* The legacy stream cannot be captured: no stream is the thread's own. */
@@ -88,13 +138,12 @@ void cuda_after_capture_begun(struct tsm_call *call, bool ok, CUstream stream)
 {
     struct capture capture = {stream ? stream : CU_STREAM_PER_THREAD, NULL, own_thread()};
 
-    if (!ok)
-        return;
-    capture.context = cuda_context_current();
+    capture.context = ok ? cuda_context_current() : NULL;
     tsm_lock_take(&captures.lock);
-    if (captures.count < CAPTURE_MAX)
+    captures.beginning -= captures.beginning > 0; /* none: the process has forked since */
+    if (ok && captures.count < CAPTURE_MAX)
         captures.list[captures.count++] = capture;
-    else
+    else if (ok)
         captures.untold++;
     set_begun();
     tsm_lock_give(&captures.lock);
@@ -186,7 +235,7 @@ static CUresult end(uint32_t type, CUresult (*real_end)(CUstream, CUgraph *), CU
     tsm_call_slot(&call,
                   cuda_stream_slot(per_thread ? cuda_stream_ptsz(stream) : cuda_stream(stream)));
     tsm_call_slot(&call, result == CUDA_SUCCESS && *graph
-                             ? cuda_id_shared(CUDA_OBJECT_GRAPH, CUDA_SLOT(*graph), NULL)
+                             ? cuda_id_shared(CUDA_OBJECT_GRAPH, CUDA_SLOT(*graph), 0, NULL)
                              : 0);
     tsm_call_commit(&call);
     return result;
@@ -216,7 +265,7 @@ void cuda_after_capture_queried(struct tsm_call *call, bool ok, const CUstreamCa
 {
     bool told = ok && is_active(status) && graph;
 
-    tsm_call_slot(call, told ? cuda_id_shared(CUDA_OBJECT_GRAPH, CUDA_SLOT(*graph), NULL) : 0);
+    tsm_call_slot(call, told ? cuda_id_shared(CUDA_OBJECT_GRAPH, CUDA_SLOT(*graph), 0, NULL) : 0);
 }
 
 void cuda_capture_queried(const CUstreamCaptureStatus *status, const CUgraph *graph,

@@ -106,7 +106,7 @@ static void name_each(CUgraph graph, const CUgraphNode *nodes, size_t count, str
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
 
         real.cuGraphNodeGetType(nodes[i], &type);
-        out[i].id = (uint32_t)cuda_id_shared(CUDA_OBJECT_NODE, CUDA_SLOT(nodes[i]), NULL);
+        out[i].id = (uint32_t)cuda_id_shared(CUDA_OBJECT_NODE, CUDA_SLOT(nodes[i]), 0, NULL);
         out[i].type = (uint32_t)type;
         set_graph(nodes[i], graph);
     }

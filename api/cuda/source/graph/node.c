@@ -220,6 +220,14 @@ void cuda_after_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNo
         cuda_exec_set_node(call, exec, node, params);
 }
 
+void cuda_after_added_node(struct tsm_call *call, bool ok, const CUgraphNode *node,
+                           const CUgraphNodeParams *params)
+{
+    cuda_after_node(call, ok, NULL, NULL, params);
+    if (ok && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && params->conditional.phGraph_out)
+        cuda_graph_keep_bodies(*node, &params->conditional);
+}
+
 /* ---- kinds that have calls of their own --------------------------------------------------- */
 
 /* The structs of later versions begin like those of earlier ones. */

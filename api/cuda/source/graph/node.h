@@ -16,8 +16,11 @@ void cuda_exec_set_node(struct tsm_call *call, CUgraphExec exec, CUgraphNode nod
 /* Finds words of a kernel for cuda_graph_parts.find_words (api/cuda/source/launch.c). */
 cuda_graph_find_words cuda_graph_arguments;
 
-/* Finds the graphs of a conditional node for cuda_graph_parts.find_bodies (api/cuda/source/bodies.c). */
+/* Finds the graphs of a conditional node for cuda_graph_parts.find_bodies (bodies.c). */
 cuda_graph_find_bodies cuda_graph_bodies;
+
+/* Keeps them: the node was made with these parameters. */
+void cuda_graph_keep_bodies(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS *params);
 
 /* A function of the program in graphs' nodes (function.c). */
 struct cuda_graph_function;

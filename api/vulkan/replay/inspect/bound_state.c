@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/inspect/json.h"
+
 static struct vkr_bound_state_point *point_at(struct vkr_bound_state *b, VkPipelineBindPoint point)
 {
     if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)
@@ -134,57 +137,57 @@ int vkr_bound_state_point_of(const struct vk_command *command)
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
-static void json_buffer(struct vkr_json *j, const char *name, uint32_t binding,
+static void json_buffer(struct tsm_json *j, const char *name, uint32_t binding,
                         const struct vkr_bound_state_buffer *buffer)
 {
-    vkr_json_open(j, name, '{');
+    tsm_json_put_open(j, name, '{');
     if (!name)
-        vkr_json_u64(j, "binding", binding);
+        tsm_json_put_u64(j, "binding", binding);
     vkr_json_id(j, "buffer", VK_OBJECT_VkBuffer, buffer->buffer);
-    vkr_json_u64(j, "offset", buffer->offset);
-    vkr_json_close(j, '}');
+    tsm_json_put_u64(j, "offset", buffer->offset);
+    tsm_json_close(j, '}');
 }
 
-static void json_sets(const struct vkr_bound_state_point *point, struct vkr_json *j)
+static void json_sets(const struct vkr_bound_state_point *point, struct tsm_json *j)
 {
-    vkr_json_open(j, "descriptor_sets", '[');
+    tsm_json_put_open(j, "descriptor_sets", '[');
     for (uint32_t i = 0; i < VKR_BOUND_SETS; i++) {
         if (!point->set_seqs[i])
             continue;
-        vkr_json_open(j, NULL, '{');
-        vkr_json_u64(j, "set", i);
+        tsm_json_put_open(j, NULL, '{');
+        tsm_json_put_u64(j, "set", i);
         vkr_json_id(j, "id", VK_OBJECT_VkDescriptorSet, point->sets[i]); /* null: pushed */
-        vkr_json_u64(j, "seq", point->set_seqs[i]);
-        vkr_json_close(j, '}');
+        tsm_json_put_u64(j, "seq", point->set_seqs[i]);
+        tsm_json_close(j, '}');
     }
-    vkr_json_close(j, ']');
+    tsm_json_close(j, ']');
 }
 
-static void json_graphics(const struct vkr_bound_state *b, struct vkr_json *j)
+static void json_graphics(const struct vkr_bound_state *b, struct tsm_json *j)
 {
-    vkr_json_open(j, "vertex_buffers", '[');
+    tsm_json_put_open(j, "vertex_buffers", '[');
     for (uint32_t i = 0; i < VKR_BOUND_BUFFERS; i++)
         if (b->vertex[i].buffer)
             json_buffer(j, NULL, i, &b->vertex[i]);
-    vkr_json_close(j, ']');
+    tsm_json_close(j, ']');
     if (b->index.buffer)
         json_buffer(j, "index_buffer", 0, &b->index);
     if (b->pass_seq) {
-        vkr_json_u64(j, "render_pass_seq", b->pass_seq);
-        vkr_json_u64(j, "subpass", b->subpass);
+        tsm_json_put_u64(j, "render_pass_seq", b->pass_seq);
+        tsm_json_put_u64(j, "subpass", b->subpass);
     }
-    vkr_json_open(j, "dynamic_state", '{');
+    tsm_json_put_open(j, "dynamic_state", '{');
     for (uint32_t i = 0; i < b->dynamic_count; i++)
-        vkr_json_u64(j, vk_name(vk_command_of(SBT_TYPE_CALL(b->dynamic[i].type))->name),
-                     b->dynamic[i].seq);
-    vkr_json_close(j, '}');
+        tsm_json_put_u64(j, vk_name(vk_command_of(SBT_TYPE_CALL(b->dynamic[i].type))->name),
+                         b->dynamic[i].seq);
+    tsm_json_close(j, '}');
 }
 
-void vkr_bound_state_json(const struct vkr_bound_state *b, int point, struct vkr_json *j)
+void vkr_bound_state_json(const struct vkr_bound_state *b, int point, struct tsm_json *j)
 {
     vkr_json_id(j, "pipeline", VK_OBJECT_VkPipeline, b->points[point].pipeline);
     json_sets(&b->points[point], j);
-    vkr_json_bytes(j, "push_constants", b->push, b->push_size);
+    tsm_json_put_bytes(j, "push_constants", b->push, b->push_size);
     if (point == 0)
         json_graphics(b, j);
 }

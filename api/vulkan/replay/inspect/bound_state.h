@@ -38,10 +38,10 @@ struct vkr_bound_state {
 /* The command `c`, whose handles are ids, was recorded. */
 void vkr_bound_state_note(struct vkr_bound_state *bound, const struct vkr_call *c);
 
-/* Does it draw, dispatch or trace, and with what is bound to which point? -1: no. */
+/* Returns the bind point of a command that draws, dispatches or traces; -1: it does none. */
 int vkr_bound_state_point_of(const struct vk_command *command);
 
 /* Adds the bound state as members of the open object. */
-void vkr_bound_state_json(const struct vkr_bound_state *bound, int point, struct vkr_json *j);
+void vkr_bound_state_json(const struct vkr_bound_state *bound, int point, struct tsm_json *j);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Everything that a submit, or one of its commands, has to do with, into a folder: resources.json
- * says what is what; bytes and pictures lie beside it.
+ * Writes all resources of a submit, or of one of its commands, into a folder: resources.json
+ * describes them and names the files with their bytes and pictures.
  */
 #include "api/vulkan/replay/inspect/dump.h"
 
@@ -11,6 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/inspect/bound_state.h"
+#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/inspect/json.h"
+#include "api/vulkan/replay/inspect/scene.h"
+#include "api/vulkan/replay/replay.h"
 #include "base/output_file.h"
 #include "base/text.h"
 
@@ -32,8 +38,8 @@ int vkr_dump_file(struct vkr_dump *d, const char *name, const void *data, size_t
 void vkr_dump_object(struct vkr_dump *d, const struct vkr_scene_object *made)
 {
     vkr_json_id(&d->json, "id", made->type, made->id);
-    vkr_json_text(&d->json, "name", made->name);
-    vkr_json_u64(&d->json, "index", made->index);
+    tsm_json_put_string(&d->json, "name", made->name);
+    tsm_json_put_u64(&d->json, "index", made->index);
     vkr_json_record(&d->json, "create", d->r->reader, vkr_scene_record(d->scene, made->seq));
 }
 
@@ -153,16 +159,16 @@ static void dump_executed(struct vkr_dump *d, const struct vkr_call *c)
 {
     const struct vk_args_vkCmdExecuteCommands *a = (const void *)c->args;
     const struct vkr_inspect *look = d->r->inspect;
-    bool is_cut = c->record->seq == look->execute_seq; /* the record is gone after the first */
+    bool is_cut = c->record->seq == look->execute_seq; /* the next read invalidates the record */
 
-    vkr_json_open(&d->json, "secondary", '[');
+    tsm_json_put_open(&d->json, "secondary", '[');
     for (uint32_t i = 0; i < a->commandBufferCount; i++) {
         uint64_t id = VKR_RAW(a->pCommandBuffers[i]);
         dump_commands(d, id);
         if (is_cut && id == look->command_buffer)
             break;
     }
-    vkr_json_close(&d->json, ']');
+    tsm_json_close(&d->json, ']');
 }
 
 static void dump_command(struct vkr_dump *d, struct vkr_bound_state *bound, struct vkr_call *c)
@@ -178,19 +184,19 @@ static void dump_command(struct vkr_dump *d, struct vkr_bound_state *bound, stru
     }
     if (is_wanted || !look->is_command)
         vkr_dump_use_record(d, c->record);
-    vkr_json_open(&d->json, NULL, '{');
+    tsm_json_put_open(&d->json, NULL, '{');
     vkr_json_record(&d->json, "record", d->r->reader, c->record);
     if (point >= 0) {
-        vkr_json_open(&d->json, "bound", '{');
+        tsm_json_put_open(&d->json, "bound", '{');
         vkr_bound_state_json(bound, point, &d->json);
-        vkr_json_close(&d->json, '}');
+        tsm_json_close(&d->json, '}');
     }
     if (c->record->type == TYPE_vkCmdExecuteCommands)
         dump_executed(d, c);
-    vkr_json_close(&d->json, '}');
+    tsm_json_close(&d->json, '}');
 }
 
-/* Is this record of a command buffer after the end of what was carried out? */
+/* Tests whether this record of a command buffer comes after what was carried out. */
 static bool is_behind(const struct vkr_inspect *look, uint64_t command_buffer, uint64_t seq)
 {
     if (!look->is_command)
@@ -208,10 +214,10 @@ static void dump_commands(struct vkr_dump *d, uint64_t id)
     struct vk_arena arena;
 
     vk_arena_init(&arena, VK_ARENA_LIMIT);
-    vkr_json_open(&d->json, NULL, '{');
+    tsm_json_put_open(&d->json, NULL, '{');
     vkr_json_id(&d->json, "id", VK_OBJECT_VkCommandBuffer, id);
-    vkr_json_text(&d->json, "name", made ? made->name : NULL);
-    vkr_json_open(&d->json, "commands", '[');
+    tsm_json_put_string(&d->json, "name", made ? made->name : NULL);
+    tsm_json_put_open(&d->json, "commands", '[');
     for (size_t i = 0; commands && bound && i < commands->count && !d->error; i++) {
         const struct sbt_record *record = vkr_scene_command(d->scene, commands->seqs[i]);
         struct vkr_call c;
@@ -225,8 +231,8 @@ static void dump_commands(struct vkr_dump *d, uint64_t id)
         vkr_call_finish(&c);
         vk_arena_reset(&arena);
     }
-    vkr_json_close(&d->json, ']');
-    vkr_json_close(&d->json, '}');
+    tsm_json_close(&d->json, ']');
+    tsm_json_close(&d->json, '}');
     vk_arena_finish(&arena);
     free(bound);
 }
@@ -247,10 +253,10 @@ static void dump_head(struct vkr_dump *d, const struct sbt_record *submit)
 {
     const struct vkr_inspect *look = d->r->inspect;
 
-    vkr_json_text(&d->json, "schema", "tsresources/1");
-    vkr_json_text(&d->json, "trace", sbt_reader_name(d->r->reader));
-    vkr_json_u64(&d->json, "seq", look->wanted->dump_seq);
-    vkr_json_text(&d->json, "after", look->is_command ? "command" : "submit");
+    tsm_json_put_string(&d->json, "schema", "tsresources/1");
+    tsm_json_put_string(&d->json, "trace", sbt_reader_name(d->r->reader));
+    tsm_json_put_u64(&d->json, "seq", look->wanted->dump_seq);
+    tsm_json_put_string(&d->json, "after", look->is_command ? "command" : "submit");
     vkr_json_record(&d->json, "submit", d->r->reader, submit);
 }
 
@@ -258,11 +264,11 @@ static int dump_all(struct vkr_dump *d, const struct sbt_record *submit)
 {
     int error;
 
-    vkr_json_open(&d->json, NULL, '{');
+    tsm_json_put_open(&d->json, NULL, '{');
     dump_head(d, submit);
-    vkr_json_open(&d->json, "command_buffers", '[');
+    tsm_json_put_open(&d->json, "command_buffers", '[');
     error = vkr_scene_each_submitted(d->scene, submit, dump_submitted, d);
-    vkr_json_close(&d->json, ']');
+    tsm_json_close(&d->json, ']');
     error = error ? error : d->error;
     if (!error)
         error = vkr_dump_pipelines(d);
@@ -272,11 +278,11 @@ static int dump_all(struct vkr_dump *d, const struct sbt_record *submit)
         error = vkr_dump_buffers(d);
     if (!error)
         error = vkr_dump_images(d);
-    vkr_json_close(&d->json, '}');
-    tsm_buffer_add_u8(&d->json.out, '\n');
-    if (!error && d->json.out.failed)
+    tsm_json_close(&d->json, '}');
+    tsm_buffer_add_u8(&d->text, '\n');
+    if (!error && d->text.failed)
         error = tsm_fail(TSM_E_MEMORY, "no memory for what a submit uses");
-    return error ? error : vkr_dump_file(d, "resources.json", d->json.out.data, d->json.out.size);
+    return error ? error : vkr_dump_file(d, "resources.json", d->text.data, d->text.size);
 }
 
 int vkr_dump(struct vkr *r, const struct sbt_record *submit)
@@ -287,13 +293,14 @@ int vkr_dump(struct vkr *r, const struct sbt_record *submit)
     if (!d)
         return tsm_fail(TSM_E_MEMORY, "no memory for a dump");
     d->r = r;
+    d->json = (struct tsm_json){.buffer = &d->text, .style = TSM_JSON_LETTERS | TSM_JSON_LINES};
     d->directory = r->inspect->wanted->dump_directory;
     if (!r->inspect->scene)
         error = vkr_scene_create(&r->inspect->scene, r, submit->seq);
     d->scene = r->inspect->scene;
     if (!error)
         error = dump_all(d, submit);
-    tsm_buffer_finish(&d->json.out);
+    tsm_buffer_finish(&d->text);
     tsm_map_finish(&d->used);
     tsm_map_finish(&d->shaders);
     free(d);

@@ -12,7 +12,8 @@ struct vkr_dump {
     struct vkr *r;
     struct vkr_scene *scene;
     const char *directory;
-    struct vkr_json json;
+    struct tsm_buffer text; /* of resources.json */
+    struct tsm_json json;
     struct tsm_map used;          /* type << 48 | id: what is to be written */
     struct tsm_map shaders;       /* first 8 bytes of the hash: written */
     struct vkr_bound_state bound; /* at the command that is wanted */

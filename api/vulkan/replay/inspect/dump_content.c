@@ -7,7 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/inspect/image.h"
+#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/inspect/json.h"
+#include "api/vulkan/replay/inspect/scene.h"
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/object.h"
 #include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/tables/chain.h"
 #include "api/vulkan/tables/texel.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -47,8 +56,8 @@ static int dump_code(struct vkr_dump *d, const VkShaderModuleCreateInfo *info)
     memcpy(&half, key.bytes, sizeof(half));
     tsm_key_text(hash, &key);
     tsm_format(name, sizeof(name), "shader-%s.spv", hash);
-    vkr_json_text(&d->json, "hash", hash);
-    vkr_json_text(&d->json, "file", name);
+    tsm_json_put_string(&d->json, "hash", hash);
+    tsm_json_put_string(&d->json, "file", name);
     if (!tsm_map_insert(&d->shaders, half, &added) || !added)
         return 0;
     return vkr_dump_file(d, name, info->pCode, info->codeSize);
@@ -58,18 +67,18 @@ static int dump_stage(struct vkr_dump *d, const VkPipelineShaderStageCreateInfo 
 {
     const struct vkr_scene_object *made = VKR_SCENE_FIND(d->scene, VkShaderModule, stage->module);
     const VkShaderModuleCreateInfo *info =
-        vkr_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+        vk_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
     int error = 0;
 
     if (made && made->call == TYPE_vkCreateShaderModule)
         info = ((const struct vk_args_vkCreateShaderModule *)made->args)->pCreateInfo;
-    vkr_json_open(&d->json, NULL, '{');
+    tsm_json_put_open(&d->json, NULL, '{');
     vkr_json_enum(&d->json, "stage", d->r->reader, "VkShaderStageFlagBits", stage->stage);
-    vkr_json_text(&d->json, "entry_point", stage->pName);
+    tsm_json_put_string(&d->json, "entry_point", stage->pName);
     vkr_json_id(&d->json, "module", VK_OBJECT_VkShaderModule, VKR_RAW(stage->module));
     if (info && info->pCode)
         error = dump_code(d, info);
-    vkr_json_close(&d->json, '}');
+    tsm_json_close(&d->json, '}');
     return error;
 }
 
@@ -108,18 +117,18 @@ static int dump_pipeline(struct vkr_dump *d, const struct vkr_scene_object *made
         vkr_scene_find(d->scene, VK_OBJECT_VkPipelineLayout, layout);
     int error = 0;
 
-    vkr_json_open(&d->json, NULL, '{');
+    tsm_json_put_open(&d->json, NULL, '{');
     vkr_dump_object(d, made);
-    vkr_json_open(&d->json, "shaders", '[');
+    tsm_json_put_open(&d->json, "shaders", '[');
     for (uint32_t i = 0; i < count && !error; i++)
         error = dump_stage(d, &stages[i]);
-    vkr_json_close(&d->json, ']');
+    tsm_json_close(&d->json, ']');
     if (made_layout) {
-        vkr_json_open(&d->json, "layout", '{');
+        tsm_json_put_open(&d->json, "layout", '{');
         vkr_dump_object(d, made_layout);
-        vkr_json_close(&d->json, '}');
+        tsm_json_close(&d->json, '}');
     }
-    vkr_json_close(&d->json, '}');
+    tsm_json_close(&d->json, '}');
     return error;
 }
 
@@ -130,13 +139,13 @@ static int each_used(struct vkr_dump *d, const char *name, uint32_t type,
 {
     int error = 0;
 
-    vkr_json_open(&d->json, name, '[');
+    tsm_json_put_open(&d->json, name, '[');
     for (size_t i = 0; i < d->scene->count && !error; i++) {
         const struct vkr_scene_object *made = d->scene->list[i];
         if (made->type == type && vkr_dump_uses(d, type, made->id))
             error = dump(d, made);
     }
-    vkr_json_close(&d->json, ']');
+    tsm_json_close(&d->json, ']');
     return error;
 }
 
@@ -151,14 +160,14 @@ static void dump_descriptor(struct vkr_dump *d, const struct vkr_descriptor *p)
 {
     const VkImageViewCreateInfo *view = vkr_scene_view(d->scene, p->view);
 
-    vkr_json_open(&d->json, NULL, '{');
-    vkr_json_u64(&d->json, "binding", p->binding);
-    vkr_json_u64(&d->json, "element", p->element);
+    tsm_json_put_open(&d->json, NULL, '{');
+    tsm_json_put_u64(&d->json, "binding", p->binding);
+    tsm_json_put_u64(&d->json, "element", p->element);
     vkr_json_enum(&d->json, "type", d->r->reader, "VkDescriptorType", p->type);
     if (p->buffer) {
         vkr_json_id(&d->json, "buffer", VK_OBJECT_VkBuffer, p->buffer);
-        vkr_json_u64(&d->json, "offset", p->offset);
-        vkr_json_u64(&d->json, "range", p->range);
+        tsm_json_put_u64(&d->json, "offset", p->offset);
+        tsm_json_put_u64(&d->json, "range", p->range);
     }
     if (p->view) {
         vkr_json_id(&d->json, "view", VK_OBJECT_VkImageView, p->view);
@@ -169,22 +178,22 @@ static void dump_descriptor(struct vkr_dump *d, const struct vkr_descriptor *p)
         vkr_json_id(&d->json, "sampler", VK_OBJECT_VkSampler, p->sampler);
     if (p->buffer_view)
         vkr_json_id(&d->json, "buffer_view", VK_OBJECT_VkBufferView, p->buffer_view);
-    vkr_json_close(&d->json, '}');
+    tsm_json_close(&d->json, '}');
 }
 
 static int dump_set(struct vkr_dump *d, const struct vkr_scene_object *made)
 {
     const struct vkr_set *set = made->content;
 
-    vkr_json_open(&d->json, NULL, '{');
+    tsm_json_put_open(&d->json, NULL, '{');
     vkr_json_id(&d->json, "id", made->type, made->id);
-    vkr_json_text(&d->json, "name", made->name);
+    tsm_json_put_string(&d->json, "name", made->name);
     vkr_json_id(&d->json, "layout", VK_OBJECT_VkDescriptorSetLayout, set ? set->layout : 0);
-    vkr_json_open(&d->json, "descriptors", '[');
+    tsm_json_put_open(&d->json, "descriptors", '[');
     for (size_t i = 0; set && i < set->count; i++)
         dump_descriptor(d, &set->list[i]);
-    vkr_json_close(&d->json, ']');
-    vkr_json_close(&d->json, '}');
+    tsm_json_close(&d->json, ']');
+    tsm_json_close(&d->json, '}');
     return 0;
 }
 
@@ -216,19 +225,20 @@ static int dump_buffer(struct vkr_dump *d, const struct vkr_scene_object *made)
     void *bytes = NULL;
     int error = 0;
 
-    vkr_json_open(&d->json, NULL, '{');
+    tsm_json_put_open(&d->json, NULL, '{');
     vkr_dump_object(d, made);
-    vkr_json_u64(&d->json, "size", size);
+    tsm_json_put_u64(&d->json, "size", size);
     if (!o || !o->memory) {
-        vkr_json_text(&d->json, "why", o ? "it has no memory, or sparse memory" : "it is gone");
+        tsm_json_put_string(&d->json, "why",
+                            o ? "it has no memory, or sparse memory" : "it is gone");
     } else if (read_buffer(d, o, size, &bytes) < 0) {
-        vkr_json_text(&d->json, "why", "its memory cannot be read by the host or by copies");
+        tsm_json_put_string(&d->json, "why", "its memory cannot be read by the host or by copies");
     } else {
         tsm_format(name, sizeof(name), "buffer-%llu.bin", (unsigned long long)made->id);
-        vkr_json_text(&d->json, "file", name);
+        tsm_json_put_string(&d->json, "file", name);
         error = vkr_dump_file(d, name, bytes, size);
     }
-    vkr_json_close(&d->json, '}');
+    tsm_json_close(&d->json, '}');
     free(bytes);
     return error;
 }
@@ -261,7 +271,7 @@ static int write_picture(struct vkr_dump *d, const char *stem, const struct png_
 
     tsm_format(name, sizeof(name), "%s.png", stem);
     tsm_format(path, sizeof(path), "%s/%s", d->directory, name);
-    vkr_json_text(&d->json, "picture", name);
+    tsm_json_put_string(&d->json, "picture", name);
     error = png_file_write(picture, path);
     d->r->inspect->files += !error;
     return error;
@@ -284,14 +294,14 @@ static int write_part(struct vkr_dump *d, const struct part *p, const uint8_t *t
     if (has_picture) {
         error = write_picture(d, stem, &picture);
         free((void *)(uintptr_t)picture.pixels);
-        vkr_json_bool(&d->json, "exact", exact);
+        tsm_json_put_bool(&d->json, "exact", exact);
     } else {
-        vkr_json_text(&d->json, "why", "no picture can be made of its format: raw texels");
+        tsm_json_put_string(&d->json, "why", "no picture can be made of its format: raw texels");
     }
     if (error || exact)
         return error;
     tsm_format(name, sizeof(name), "%s.bin", stem);
-    vkr_json_text(&d->json, "file", name);
+    tsm_json_put_string(&d->json, "file", name);
     return vkr_dump_file(d, name, texels, size);
 }
 
@@ -301,19 +311,19 @@ static int dump_part(struct vkr_dump *d, const struct vkr_object *o, const struc
     uint64_t size;
     int error = 0, got;
 
-    vkr_json_open(&d->json, NULL, '{');
-    vkr_json_u64(&d->json, "level", p->level);
-    vkr_json_u64(&d->json, "layer", p->layer);
-    vkr_json_text(&d->json, "aspect", aspect_name(p->aspect));
+    tsm_json_put_open(&d->json, NULL, '{');
+    tsm_json_put_u64(&d->json, "level", p->level);
+    tsm_json_put_u64(&d->json, "layer", p->layer);
+    tsm_json_put_string(&d->json, "aspect", aspect_name(p->aspect));
     vkr_json_enum(&d->json, "layout", d->r->reader, "VkImageLayout", p->image.layout);
     got = vkr_image_read(o->device, &p->image, p->level, p->layer, p->aspect, &texels, &size);
     if (got < 0) {
-        vkr_json_text(&d->json, "why", tsm_error_message());
+        tsm_json_put_string(&d->json, "why", tsm_error_message());
     } else {
         error = write_part(d, p, texels, size);
         free(texels);
     }
-    vkr_json_close(&d->json, '}');
+    tsm_json_close(&d->json, '}');
     return error;
 }
 
@@ -333,7 +343,7 @@ static int dump_parts(struct vkr_dump *d, const struct vkr_scene_object *made,
     const struct vkr_fact_image *fact = o->fact;
     int error = 0;
 
-    vkr_json_open(&d->json, "parts", '[');
+    tsm_json_put_open(&d->json, "parts", '[');
     for (uint32_t level = 0; level < fact->levels; level++)
         for (uint32_t layer = 0; layer < fact->layers; layer++)
             for (VkImageAspectFlags one = 1; one <= fact->aspects && !error; one <<= 1) {
@@ -346,7 +356,7 @@ static int dump_parts(struct vkr_dump *d, const struct vkr_scene_object *made,
                 if (fact->aspects & one)
                     error = dump_part(d, o, &p);
             }
-    vkr_json_close(&d->json, ']');
+    tsm_json_close(&d->json, ']');
     return error;
 }
 
@@ -374,17 +384,17 @@ static int dump_image(struct vkr_dump *d, const struct vkr_scene_object *made)
     if (!vkr_scene_image(d->scene, made->id, &info))
         return 0;
     why = why_not(o, &info);
-    vkr_json_open(&d->json, NULL, '{');
+    tsm_json_put_open(&d->json, NULL, '{');
     vkr_dump_object(d, made);
     vkr_json_enum(&d->json, "format", d->r->reader, "VkFormat", info.format);
-    vkr_json_u64(&d->json, "width", info.extent.width);
-    vkr_json_u64(&d->json, "height", info.extent.height);
-    vkr_json_u64(&d->json, "depth", info.extent.depth);
+    tsm_json_put_u64(&d->json, "width", info.extent.width);
+    tsm_json_put_u64(&d->json, "height", info.extent.height);
+    tsm_json_put_u64(&d->json, "depth", info.extent.depth);
     if (why)
-        vkr_json_text(&d->json, "why", why);
+        tsm_json_put_string(&d->json, "why", why);
     else
         error = dump_parts(d, made, o, &info);
-    vkr_json_close(&d->json, '}');
+    tsm_json_close(&d->json, '}');
     return error;
 }
 

@@ -2,11 +2,14 @@
  *
  * Texels of an image, copied through a buffer that the host can map. Used while nothing else runs.
  */
-#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/inspect/image.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/memory/copy.h"
 #include "api/vulkan/tables/texel.h"
 
 struct read {

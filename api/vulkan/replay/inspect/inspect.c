@@ -7,7 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/inspect/image.h"
 #include "api/vulkan/replay/inspect/scene.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/swapchain.h"
 #include "api/vulkan/tables/submit.h"
 #include "api/vulkan/tables/texel.h"
 #include "base/array.h"

@@ -2,13 +2,22 @@
  *
  * A submit that ends after one command: the command buffer is recorded again from the trace up to
  * there, what is open then (render passes, queries) is ended, and it takes the place of the
- * recorded one. Nothing behind it is submitted and nothing is signalled: the replay ends there.
+ * recorded one. Nothing after it is submitted and nothing is signalled: the replay ends there.
  */
-#include "api/vulkan/replay/inspect/inspect.h"
-#include "api/vulkan/replay/inspect/scene.h"
+#include "api/vulkan/replay/inspect/partial_submit.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/inspect/scene.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/tables/chain.h"
 
 #define OPEN_MAX 64u
 
@@ -316,18 +325,20 @@ static uint64_t cut_buffer(const struct vkr_inspect *look)
     return look->primary ? look->primary : look->command_buffer;
 }
 
-struct vkr_until vkr_partial_submit_until(const struct vkr_call *c, uint64_t command_buffer)
+struct vkr_submit_end vkr_partial_submit_end(const struct vkr_call *c)
 {
     const struct vkr_inspect *look = c->r->inspect;
 
-    if (!vkr_partial_submit_wanted(c) || command_buffer != cut_buffer(look))
-        return (struct vkr_until){.seq = UINT64_MAX};
+    if (!vkr_partial_submit_wanted(c))
+        return (struct vkr_submit_end){0};
     if (!look->primary)
-        return (struct vkr_until){.seq = look->wanted->dump_seq};
-    return (struct vkr_until){look->execute_seq, look->command_buffer, look->wanted->dump_seq};
+        return (struct vkr_submit_end){look->command_buffer, {.seq = look->wanted->dump_seq}};
+    return (struct vkr_submit_end){
+        look->primary, {look->execute_seq, look->command_buffer, look->wanted->dump_seq}};
 }
 
-/* In the batch that has it: nothing behind it, no signals. */
+/* Ends the batch that has the command buffer after it, without signals. Returns false for other
+ * batches. */
 static bool cut_batch(VkSubmitInfo *info, VkCommandBuffer from, VkCommandBuffer to)
 {
     VkCommandBuffer *list = (VkCommandBuffer *)(uintptr_t)info->pCommandBuffers; /* our arena */
@@ -337,7 +348,7 @@ static bool cut_batch(VkSubmitInfo *info, VkCommandBuffer from, VkCommandBuffer 
             list[i] = to;
             info->commandBufferCount = i + 1;
             info->signalSemaphoreCount = 0;
-            vkr_chain_remove(&info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO);
+            vk_chain_remove(&info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO);
             return true;
         }
     return false;

@@ -4,14 +4,22 @@
  * copied into an image of a real swapchain, one window for each surface of the recording.
  * Presenting is done on the one queue that windows and copies use, and waited for.
  */
-#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/inspect/present_window.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/inspect/image.h"
+#include "api/vulkan/replay/inspect/inspect.h"
 #include "api/vulkan/replay/inspect/xcb_window.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/swapchain.h"
 
 #define IMAGE_MAX  16u
 #define FORMAT_MAX 128u

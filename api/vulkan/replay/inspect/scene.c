@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
 #include "api/vulkan/replay/inspect/scene_parts.h"
+#include "api/vulkan/replay/replay.h"
 #include "api/vulkan/tables/submit.h"
 #include "base/array.h"
 

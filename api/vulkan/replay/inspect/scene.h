@@ -47,7 +47,7 @@ struct vkr_scene {
     struct sbt_cursor *cursor;      /* for vkr_scene_record() */
     struct sbt_cursor *commands;    /* for vkr_scene_command() */
     struct vk_arena arena;          /* of what made objects */
-    struct vk_arena scratch;        /* of the record that is being looked at */
+    struct vk_arena scratch;        /* of the record that is being decoded */
     struct tsm_map places;          /* type << 48 | id -> struct vkr_scene_object */
     struct vkr_scene_object **list; /* in order of making */
     size_t count, capacity;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/inspect/scene.h"
 #include "base/array.h"
 
 static int no_memory(void)

@@ -7,15 +7,15 @@
 
 #include "api/vulkan/replay/inspect/scene.h"
 
-/* A new object: what its type keeps. False: no memory. */
+/* Begins the content of a new object. Returns false without memory. */
 bool vkr_scene_begin_content(struct vkr_scene_object *made);
 void vkr_scene_finish_content(struct vkr_scene_object *made);
 
-/* Must records of this type be decoded for vkr_scene_note_content()? */
+/* Tests whether records of this type must be decoded for vkr_scene_note_content(). */
 bool vkr_scene_is_content(uint32_t type);
-/* Descriptors written. */
+/* Notes descriptors that the call writes. */
 int vkr_scene_note_content(struct vkr_scene *scene, struct vkr_call *c);
-/* A vkCmd*, or vkBeginCommandBuffer. */
+/* Notes a vkCmd*, or vkBeginCommandBuffer. */
 int vkr_scene_note_command(struct vkr_scene *scene, const struct sbt_record *record);
 
 #endif

@@ -4,11 +4,15 @@
  * translated here, those in memory cannot be. So buffers are asked again as soon as memory is bound
  * to them, and the result says how many lie elsewhere than they did.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/memory/address.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/memory/fixed_address.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
 #include "base/array.h"
 
 static int note(struct tsm_map *map, uint64_t id, uint64_t value)

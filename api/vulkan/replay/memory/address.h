@@ -19,7 +19,7 @@ struct vkr_addresses {
 };
 
 int vkr_address_plan(struct vkr *r, struct vkr_call *c);
-/* Memory was bound to the buffer with this id: where does it lie? */
+/* Asks where a buffer lies to which memory was bound. */
 int vkr_address_bound(struct vkr *r, const struct vkr_object *buffer);
 uint64_t vkr_address_translate(const struct vkr *r, uint64_t recorded);
 void vkr_addresses_finish(struct vkr *r);

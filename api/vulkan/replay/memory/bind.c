@@ -3,10 +3,16 @@
  * Memory bound to buffers and images. Another driver may want more of it, or elsewhere: that is
  * refused here, for drivers do not check. What was bound where gives differences their names.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/memory/bind.h"
 
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/memory/address.h"
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/tables/chain.h"
 #include "base/text.h"
 
 struct binding {
@@ -146,7 +152,7 @@ int vkr_bind_image2(struct vkr_call *c)
 
     for (uint32_t i = 0; i < a->bindInfoCount && !error; i++) {
         const VkBindImageMemoryInfo *info = &a->pBindInfos[i];
-        if (vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR))
+        if (vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR))
             return tsm_fail(TSM_E_UNSUPPORTED, "binds an image to a window's memory, which replay "
                                                "does not have");
         error = begin_image(c, &b, info->image, info->memory, info->memoryOffset, info->pNext);

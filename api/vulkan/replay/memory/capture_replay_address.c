@@ -4,7 +4,11 @@
  * recorded (api/vulkan/source/memory/address.c) is given back to it, where it has the feature
  * (bufferDeviceAddressCaptureReplay). Elsewhere addresses are as address.c has them.
  */
+#include "api/vulkan/replay/memory/capture_replay_address.h"
+
+#include "api/vulkan/replay/call.h"
 #include "api/vulkan/replay/replay.h"
+#include "api/vulkan/tables/chain.h"
 
 static int note(struct tsm_map *map, uint64_t id, uint64_t value)
 {
@@ -30,8 +34,8 @@ bool vkr_capture_replay_address_wanted(const struct vkr *r,
                                        VkPhysicalDevice physical, const VkDeviceCreateInfo *info)
 {
     VkPhysicalDeviceVulkan12Features *all =
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
-    VkPhysicalDeviceBufferDeviceAddressFeatures *one = vkr_chain_find(
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    VkPhysicalDeviceBufferDeviceAddressFeatures *one = vk_chain_find(
         info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
     VkPhysicalDeviceBufferDeviceAddressFeatures here = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
@@ -60,7 +64,7 @@ int vkr_capture_replay_address_buffer(struct vkr_call *c, VkBufferCreateInfo *in
     VkBufferOpaqueCaptureAddressCreateInfo *again;
 
     if (!address ||
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO))
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO))
         return 0;
     again = vkr_call_take(c, sizeof(*again));
     if (!again)
@@ -78,13 +82,13 @@ bool vkr_capture_replay_address_memory(struct vkr_call *c, VkMemoryAllocateInfo 
                                   ? tsm_map_find(&c->r->opaque.memories, c->record->slots[2])
                                   : NULL;
     VkMemoryAllocateFlagsInfo *flags =
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
     VkMemoryOpaqueCaptureAddressAllocateInfo *again;
 
     if (!address || !flags)
         return false;
     flags->flags |= VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
-    if (vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO))
+    if (vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO))
         return true;
     again = vkr_call_take(c, sizeof(*again));
     if (!again)

@@ -3,9 +3,14 @@
  * Bytes of memory that the host cannot map: through a buffer laid over all of it, and one of ours
  * that the host can map. Used while nothing else runs.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/memory/copy.h"
 
 #include <string.h>
+
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/memory/type.h"
 
 #define STAGE_SIZE (4u << 20)
 

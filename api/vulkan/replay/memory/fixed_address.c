@@ -5,10 +5,15 @@
  * where it was. Only where the device is a processor, for which an address is an address of this
  * process: pages there are taken before the driver is opened, and imported as the memory.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/memory/fixed_address.h"
 
 #include <string.h>
 #include <sys/mman.h>
+
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/replay.h"
 
 #define PAGE 4096u
 
@@ -119,33 +124,4 @@ void *vkr_fixed_address_of(const struct vkr *r, const struct vkr_device *device,
         start ? tsm_address_space_find(&r->places.ranges, *start, size) : NULL;
 
     return range && range->is_kept ? (void *)(uintptr_t)*start : NULL; /* NOLINT: ours by now */
-}
-
-/* Its memory will be imported: the specification wants to know that beforehand (12.7). */
-int vkr_create_buffer(struct vkr_call *c)
-{
-    const struct vk_args_vkCreateBuffer *a = (const void *)c->args;
-    VkBufferCreateInfo *info = (VkBufferCreateInfo *)(uintptr_t)a->pCreateInfo;
-    const uint64_t *memory = c->record->slot_count > 2
-                                 ? tsm_map_find(&c->r->places.memories, c->record->slots[2])
-                                 : NULL;
-    VkExternalMemoryBufferCreateInfo *external =
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
-    int error = vkr_capture_replay_address_buffer(c, info);
-
-    if (error)
-        return error;
-    if (!memory || !c->owner || !c->owner->device ||
-        !vkr_fixed_address_of(c->r, c->owner->device, *memory, 0))
-        return vkr_call_driver(c);
-    if (!external) {
-        external = vkr_call_take(c, sizeof(*external));
-        if (!external)
-            return tsm_fail(TSM_E_MEMORY, "no memory for a buffer");
-        external->sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
-        external->pNext = info->pNext;
-        info->pNext = external;
-    }
-    external->handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-    return vkr_call_driver(c);
 }

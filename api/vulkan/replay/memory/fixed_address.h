@@ -16,15 +16,14 @@ struct vkr_fixed_addresses {
 
 int vkr_fixed_address_plan(struct vkr *r, struct vkr_call *c);
 int vkr_fixed_address_get(struct vkr *r, uint64_t buffer, uint64_t address);
-/* Before the driver is opened. */
+/* Reserves the addresses, before the driver is opened. */
 void vkr_fixed_address_take(struct vkr *r);
-/* They are not needed: the driver chooses the addresses itself. */
+/* Releases them, because the driver chooses the addresses itself. */
 void vkr_fixed_address_give_back(struct vkr *r);
 void vkr_fixed_addresses_finish(struct vkr *r);
-/* Is the device one whose memory can be placed, and is there any to place? */
+/* Tests whether there is memory to place, and the device is one that can place it. */
 bool vkr_fixed_address_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
                               VkPhysicalDevice physical);
-int vkr_create_buffer(struct vkr_call *c);
 /* Returns where memory with this id must lie; NULL: anywhere. */
 void *vkr_fixed_address_of(const struct vkr *r, const struct vkr_device *device, uint64_t memory,
                            uint64_t size);

@@ -5,12 +5,16 @@
  * twice at once, and what is in it is recorded only once: so all of its ranges are gathered before
  * anything runs, and each address has one place for the whole replay.
  */
-#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/memory/import.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/tables/chain.h"
 #include "base/array.h"
 
 #define ALIGNMENT 65536u /* no driver asks for more: minImportedHostPointerAlignment */
@@ -20,9 +24,9 @@
  * in the trace. */
 const char *vkr_import_foreign(const void *chain)
 {
-    if (vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_ZIRCON_HANDLE_INFO_FUCHSIA) ||
-        vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR) ||
-        vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_ANDROID_HARDWARE_BUFFER_INFO_ANDROID))
+    if (vk_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_ZIRCON_HANDLE_INFO_FUCHSIA) ||
+        vk_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR) ||
+        vk_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_ANDROID_HARDWARE_BUFFER_INFO_ANDROID))
         return "another system's handle";
     return NULL;
 }
@@ -35,8 +39,8 @@ int vkr_import_plan(struct vkr *r, struct vkr_call *c)
     struct vkr_memories *all = &r->memories;
     uint64_t size = a->pAllocateInfo->allocationSize;
 
-    if (!vkr_chain_find(a->pAllocateInfo->pNext,
-                        VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT))
+    if (!vk_chain_find(a->pAllocateInfo->pNext,
+                       VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT))
         return 0;
     if (!size || size % PAGE || c->host_address % PAGE || size > UINT64_MAX - c->host_address)
         return tsm_fail(TSM_E_FORMAT, "record %llu imports no whole pages of the program",
@@ -78,7 +82,7 @@ static bool map_range(struct tsm_address_range *range, uint8_t fresh)
 int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {
     VkImportMemoryHostPointerInfoEXT *import =
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
     struct tsm_address_range *range =
         import
             ? tsm_address_space_find(&c->r->memories.program, c->host_address, info->allocationSize)

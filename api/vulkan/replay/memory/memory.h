@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Device memory, its mappings, and copies of it.
+ * Device memory that lives.
  */
 #ifndef API_VULKAN_REPLAY_MEMORY_MEMORY_H
 #define API_VULKAN_REPLAY_MEMORY_MEMORY_H
@@ -42,68 +42,24 @@ struct vkr_memories {
     struct tsm_region *regions; /* of the last vkr_regions() */
 };
 
-int vkr_allocate_memory(struct vkr_call *c);
-int vkr_free_memory(struct vkr_call *c);
-int vkr_map_memory(struct vkr_call *c);
-int vkr_unmap_memory(struct vkr_call *c);
-/* Bytes of the trace, of record `seq`, into memory. They may be there only when vkr_writes_wait()
- * has returned, which before anything but another write must be called. */
+/* Fills memory with zeros that the program maps before any work may have written there, whatever
+ * --check fills fresh memory with: zeros that it writes over zeros are not recorded. */
+void vkr_memory_begin_with_zeros(const struct vkr *r, struct vkr_memory *m);
+/* Writes bytes of the trace, of record `seq`, into memory. They may be there only when
+ * vkr_writes_wait() has returned, which must be called before anything but another write. */
 int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
                      uint64_t offset, uint64_t seq);
-/* All of it, of ours; it can be mapped. */
+/* Overwrites all of mapped memory. */
 void vkr_memory_put(const struct vkr_memory *m, const uint8_t *bytes);
-/* Memory in which an address of the program's lies; NULL: none. */
-struct vkr_memory *vkr_memory_written(const struct vkr *r, uint64_t address, uint64_t *offset);
-int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct sbt_schema *schema);
+/* Reads bytes at a place in memory. Returns TSM_E_NOT_FOUND if no such memory lives. */
 int vkr_read(struct vkr *r, uint64_t address, void *out, uint64_t size);
 int vkr_regions(struct vkr *r, const struct tsm_region **regions, size_t *count);
 struct vkr_memory *vkr_memory_find(const struct vkr *r, uint64_t place);
-/* The driver has it already: map it, fill it, keep it. Takes over `m`, also when it fails. */
+/* Maps memory that the driver has allocated, fills it, and adds it to the list. Takes over `m`,
+ * also when it fails. */
 int vkr_memory_keep(struct vkr *r, struct vkr_memory *m, bool fill);
-/* Gives it back to the driver, too. */
+/* Frees the memory, in the driver, too. */
 void vkr_memory_drop(struct vkr *r, struct vkr_memory *m);
 void vkr_memories_finish(struct vkr *r);
-/* A type here that is as good as one with `flags`, among `allowed`. -1: there is none. */
-int vkr_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags flags,
-                    uint32_t allowed);
-/* Coherent memory for a buffer to copy through, bound and mapped. What was made of it when this
- * fails is in *memory all the same: the caller's. (api/vulkan/replay/memory/copy.c) */
-VkResult vkr_host_memory(struct vkr_device *device, VkBuffer buffer, VkDeviceMemory *memory,
-                         uint8_t **mapped);
-
-/* Makes all bytes of mapped memory this one; zeros that are there already stay as they are.
- * (api/vulkan/replay/memory/poison_fill.c) */
-void vkr_poison_fill(uint8_t *out, uint64_t size, uint8_t value);
-
-/* The first `size` bytes of a blob will be at `out` when they are settled; one thread at a time
- * adds, and none settles meanwhile. (api/vulkan/replay/memory/write.c) */
-int vkr_writes_add(struct vkr *r, const struct sbt_blob *blob, uint8_t *out, uint64_t size,
-                   uint64_t seq);
-/* Before the driver is opened, which takes a while: what can be done for them meanwhile. */
-void vkr_writes_prepare(struct vkr *r);
-/* All that was added is there, or the error of what is not. */
-int vkr_writes_wait(struct vkr *r);
-/* Ends the writes; bytes not read yet are not written. */
-void vkr_writes_finish(struct vkr *r);
-
-/* From what other systems memory is imported; NULL: from none. */
-const char *vkr_import_foreign(const void *chain);
-/* If it is imported from the program, memory of ours takes its place in `info`, and is m's. */
-int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct vkr_memory *m);
-int vkr_import_plan(struct vkr *r, struct vkr_call *c);
-void vkr_imports_finish(struct vkr *r);
-
-/* Commands of our own, on the device's queue: begin them, after everything that was sent; end,
- * send and free them, and wait. */
-VkResult vkr_commands_begin(struct vkr_device *device, VkCommandBuffer *out);
-VkResult vkr_commands_run(struct vkr_device *device, VkCommandBuffer commands);
-
-/* Between the host and memory that it cannot map. Waits for the copy. */
-int vkr_copy_out(struct vkr_memory *m, uint64_t offset, void *out, uint64_t size);
-int vkr_copy_in(struct vkr_memory *m, uint64_t offset, const void *data, uint64_t size);
-/* All of it, but for the last bytes of a size that is no multiple of 4. */
-int vkr_copy_fill(struct vkr_memory *m, uint8_t value);
-/* May copies reach it? Makes the alias. */
-void vkr_copy_prepare(struct vkr_memory *m);
 
 #endif

@@ -4,13 +4,13 @@
  * left alone, and pages that were never touched are not even read: a page that is read first and
  * written later costs an interrupt of all processors.
  */
-#include "api/vulkan/replay/replay.h"
-
-#include "base/touched.h"
+#include "api/vulkan/replay/memory/poison_fill.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/touched.h"
 
 #define STEP 4096u
 

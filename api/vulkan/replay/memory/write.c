@@ -7,14 +7,15 @@
  * Writes that wait may be carried out in any order: each lies after the one before. One that does
  * not, and everything that is no write, waits until all are done.
  */
-#include "api/vulkan/replay/replay.h"
-
-#include "base/text.h"
-#include "format/chunk.h"
+#include "api/vulkan/replay/memory/write.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "api/vulkan/replay/replay.h"
+#include "base/text.h"
+#include "format/chunk/chunk.h"
 
 #define BATCH_PIECES 64u
 #define BATCH_BYTES  (4 * (uint64_t)SBT_PIECE_SIZE)

@@ -3,11 +3,17 @@
  * Notes what a command buffer will change when it is submitted: layouts of images, events, queries,
  * and places of timestamps. Notes are taken while it is recorded, in the order of its commands.
  */
-#include "api/vulkan/replay/inspect/inspect.h"
-#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/state/delta.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/state/timestamp_bytes.h"
+#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/tables/chain.h"
 
 enum effect_kind {
     EFFECT_LAYOUT,
@@ -176,7 +182,7 @@ static void create_pass2(struct vkr_call *c)
     for (uint32_t i = 0; f && i < f->count; i++) {
         const VkAttachmentDescription2 *d = &info->pAttachments[i];
         const VkAttachmentDescriptionStencilLayout *stencil =
-            vkr_chain_find(d->pNext, VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT);
+            vk_chain_find(d->pNext, VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT);
         f->list[i].layout = d->finalLayout;
         f->list[i].stencil = stencil ? stencil->stencilFinalLayout : d->finalLayout;
     }
@@ -207,7 +213,7 @@ static const struct vkr_part *attachment(struct vkr *r, const VkRenderPassBeginI
                                          uint32_t i)
 {
     const VkRenderPassAttachmentBeginInfo *given =
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
     const struct vkr_object *framebuffer =
         vkr_object_of(r, VK_OBJECT_VkFramebuffer, VKR_RAW(info->framebuffer));
     const struct attachments *fixed = framebuffer ? framebuffer->fact : NULL;

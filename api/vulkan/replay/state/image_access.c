@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/inspect/image.h"
+#include "api/vulkan/replay/inspect/scene.h"
+#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/tables/chain.h"
 #include "api/vulkan/tables/texel.h"
 #include "base/array.h"
 
@@ -149,7 +153,7 @@ static bool subpass_of(const struct vkr_scene_object *pass, uint32_t i, struct s
         *out = (struct subpass){s->colorAttachmentCount, 0, s->pColorAttachments,
                                 s->pResolveAttachments, s->pDepthStencilAttachment};
         out->views =
-            vkr_chain_find(a->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO) != NULL;
+            vk_chain_find(a->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO) != NULL;
     } else if (!a && i < second_version(pass)->subpassCount) {
         const VkSubpassDescription2 *s = &second_version(pass)->pSubpasses[i];
         *out = (struct subpass){s->colorAttachmentCount, s->viewMask, s->pColorAttachments,
@@ -213,7 +217,7 @@ static void begin_pass(struct noting *n, const VkRenderPassBeginInfo *info)
     const struct vkr_scene_object *made =
         VKR_SCENE_FIND(n->scene, VkFramebuffer, info->framebuffer);
     const VkRenderPassAttachmentBeginInfo *given =
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
     const VkFramebufferCreateInfo *f =
         made ? ((const struct vk_args_vkCreateFramebuffer *)made->args)->pCreateInfo : NULL;
     struct area area = {info->renderArea, f ? f->layers : 0,

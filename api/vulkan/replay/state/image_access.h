@@ -15,8 +15,8 @@ enum vkr_image_access_kind {
     VKR_IMAGE_ACCESS_USE,
     VKR_IMAGE_ACCESS_VOID,  /* its content is undefined from here on, says the specification */
     VKR_IMAGE_ACCESS_WRITE, /* each texel gets a value that does not depend on what was there */
-    VKR_IMAGE_ACCESS_SET,   /* `part.image` is a descriptor set: what is in it may be looked at */
-    VKR_IMAGE_ACCESS_ALL,   /* cannot be followed: anything may be looked at */
+    VKR_IMAGE_ACCESS_SET,   /* `part.image` is a descriptor set: images in it may be read */
+    VKR_IMAGE_ACCESS_ALL,   /* cannot be followed: any image may be read */
 };
 
 struct vkr_image_access {

@@ -8,11 +8,19 @@
  * overwritten before the first comparison, and its bytes never have been another resource's or the
  * host's, for what lies between its texels is not overwritten.
  */
-#include "api/vulkan/replay/state/image_access.h"
+#include "api/vulkan/replay/state/liveness.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/inspect/scene.h"
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/state/image_access.h"
+#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/tables/chain.h"
 #include "api/vulkan/tables/submit.h"
 #include "base/array.h"
 
@@ -37,7 +45,7 @@ struct vkr_liveness {
     struct image *images;
     size_t image_count;
     struct tsm_map places; /* id of an image -> 1 + its place in `images` */
-    struct tsm_map mapped; /* id of memory that the host has looked into */
+    struct tsm_map mapped; /* id of memory that the host may have read */
     struct bound *bounds;
     size_t bound_count, bound_capacity;
     uint32_t stream; /* the only one that the part sends to */
@@ -56,7 +64,7 @@ static int add_bound(struct vkr_liveness *s, struct bound bound)
     return TSM_ARRAY_PUSH(s->bounds, s->bound_count, s->bound_capacity, bound) ? 0 : no_memory();
 }
 
-/* How large an image that is gone was, no one knows. */
+/* The size of a destroyed image is not known. */
 static int add_image(struct vkr_liveness *s, VkImage image, VkDeviceMemory memory, uint64_t offset)
 {
     const struct vkr_object *o = vkr_object_find(s->r, VK_OBJECT_VkImage, VKR_RAW(image));
@@ -135,7 +143,7 @@ static bool is_plain(const struct vkr_liveness *s, uint64_t id)
 
     return vkr_scene_image(s->scene, id, &info) && info.imageType != VK_IMAGE_TYPE_3D &&
            info.tiling == VK_IMAGE_TILING_OPTIMAL && !(info.flags & odd) &&
-           !vkr_chain_find(info.pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+           !vk_chain_find(info.pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
 }
 
 static struct vkr_fact_image *blank(const struct vkr_fact_image *like)

@@ -4,10 +4,21 @@
  * with the same objects. What the program does in between must neither make nor end any, nor change
  * what no checkpoint knows: vkr_loop_snapshot_allows() says which records keep to that.
  */
-#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/state/loop_snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/memory/copy.h"
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/semaphore.h"
+#include "api/vulkan/replay/state/restore.h"
+#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/stream.h"
 
 struct vkr_loop_snapshot {
     struct vkr_loop_snapshot *next;

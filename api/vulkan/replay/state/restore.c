@@ -6,9 +6,19 @@
  *
  * Results of queries are not restored: a query that was available is so again, with another result.
  */
-#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/state/restore.h"
 
 #include <string.h>
+
+#include "api/vulkan/replay/device.h"
+#include "api/vulkan/replay/loader.h"
+#include "api/vulkan/replay/memory/copy.h"
+#include "api/vulkan/replay/memory/host_write.h"
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/semaphore.h"
+#include "api/vulkan/replay/state/tracker.h"
 
 /* ---- commands: layouts, events, queries -------------------------------------------------- */
 

@@ -2,7 +2,16 @@
  *
  * Saves what a checkpoint at this moment would hold: the memory that lives, and what is followed.
  */
+#include "api/vulkan/replay/state/save.h"
+
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/semaphore.h"
+#include "api/vulkan/replay/state/liveness.h"
+#include "api/vulkan/replay/state/restore.h"
 #include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/stream.h"
 
 struct save {
     const struct tsm_saver *saver;

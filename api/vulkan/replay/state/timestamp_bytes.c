@@ -5,9 +5,14 @@
  * difference there says nothing. Bytes that another driver lays out in its own way are followed,
  * too.
  */
-#include "api/vulkan/replay/state/tracker.h"
+#include "api/vulkan/replay/state/timestamp_bytes.h"
 
 #include <string.h>
+
+#include "api/vulkan/replay/memory/memory.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/state/tracker.h"
 
 static void stamp(struct vkr *r, uint64_t start, uint64_t size)
 {

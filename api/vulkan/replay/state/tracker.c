@@ -5,9 +5,11 @@
 #include "api/vulkan/replay/state/tracker.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "api/vulkan/replay/inspect/inspect.h"
+#include "api/vulkan/replay/call.h"
+#include "api/vulkan/replay/object.h"
+#include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/state/delta.h"
 #include "api/vulkan/tables/texel.h"
 
 /* ---- fences, events, queries ------------------------------------------------------------- */
@@ -17,9 +19,8 @@ static int no_memory(void)
     return tsm_fail(TSM_E_MEMORY, "no memory to follow an object");
 }
 
-static int make_flag(struct vkr *r, uint32_t type, uint64_t raw, bool is_set, bool device_only)
+static int make_flag(struct vkr_object *o, bool is_set, bool device_only)
 {
-    struct vkr_object *o = vkr_object_of(r, type, raw);
     struct vkr_fact_flag *fact = o ? calloc(1, sizeof(*fact)) : NULL;
 
     if (!fact)
@@ -48,7 +49,7 @@ static int create_fence(struct vkr_call *c)
 {
     const struct vk_args_vkCreateFence *a = (const void *)c->args;
 
-    return make_flag(c->r, VK_OBJECT_VkFence, VKR_RAW(*a->pFence),
+    return make_flag(vkr_object_of(c->r, VK_OBJECT_VkFence, VKR_RAW(*a->pFence)),
                      a->pCreateInfo->flags & VK_FENCE_CREATE_SIGNALED_BIT, false);
 }
 
@@ -59,14 +60,6 @@ static int reset_fences(struct vkr_call *c)
     for (uint32_t i = 0; i < a->fenceCount; i++)
         vkr_state_tracker_fence(c->r, a->pFences[i], false);
     return 0;
-}
-
-static int create_event(struct vkr_call *c)
-{
-    const struct vk_args_vkCreateEvent *a = (const void *)c->args;
-
-    return make_flag(c->r, VK_OBJECT_VkEvent, VKR_RAW(*a->pEvent), false,
-                     a->pCreateInfo->flags & VK_EVENT_CREATE_DEVICE_ONLY_BIT);
 }
 
 static void set_gate(struct vkr *r, struct vkr_fact_flag *fact, bool is_gate)
@@ -93,6 +86,22 @@ void vkr_state_tracker_wait(struct vkr *r, const struct vkr_object *event)
 
     if (fact && !fact->is_set)
         set_gate(r, fact, true);
+}
+
+/* Nothing waits for the event any more. */
+static void drop_event(struct vkr *r, struct vkr_object *event)
+{
+    vkr_state_tracker_event(r, event, true);
+}
+
+static int create_event(struct vkr_call *c)
+{
+    const struct vk_args_vkCreateEvent *a = (const void *)c->args;
+    struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkEvent, VKR_RAW(*a->pEvent));
+
+    if (o)
+        o->drop = drop_event;
+    return make_flag(o, false, a->pCreateInfo->flags & VK_EVENT_CREATE_DEVICE_ONLY_BIT);
 }
 
 static int set_event(struct vkr_call *c)
@@ -237,44 +246,30 @@ static int create_view(struct vkr_call *c)
     return 0;
 }
 
-/* ---- labels ------------------------------------------------------------------------------ */
-
-int vkr_begin_label(struct vkr_call *c)
-{
-    if (c->owner && !c->owner->fact && !(c->owner->fact = calloc(1, sizeof(uint64_t))))
-        return no_memory();
-    if (c->owner)
-        ++*(uint64_t *)c->owner->fact;
-    return vkr_call_driver(c);
-}
-
-int vkr_end_label(struct vkr_call *c)
-{
-    uint64_t *depth = c->owner ? c->owner->fact : NULL;
-
-    if (!depth || !*depth)
-        return 0;
-    --*depth;
-    return vkr_call_driver(c);
-}
-
 /* ---- submits ----------------------------------------------------------------------------- */
 
-/* Returns false if the submit is cut off in this one. */
+struct submit {
+    struct vkr *r;
+    const struct vkr_submit_end *cut;
+};
+
+/* Returns false if the submit is cut off in this command buffer. */
 static bool carry_out(void *user, VkCommandBuffer commands)
 {
-    struct vkr_call *c = user;
-    const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
-    struct vkr_until until = vkr_partial_submit_until(c, o ? o->id : 0);
+    static const struct vkr_until whole = {.seq = UINT64_MAX};
+    const struct submit *s = user;
+    const struct vkr_object *o = vkr_object_of(s->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
+    bool is_cut = s->cut->command_buffer && o && o->id == s->cut->command_buffer;
 
-    vkr_state_delta_apply(c->r, commands, &until);
-    return until.seq == UINT64_MAX;
+    vkr_state_delta_apply(s->r, commands, is_cut ? &s->cut->until : &whole);
+    return !is_cut;
 }
 
-void vkr_state_tracker_submit(struct vkr_call *c, const struct vk_submit *submit)
+void vkr_state_tracker_submit(struct vkr *r, const struct vk_submit *submit,
+                              const struct vkr_submit_end *cut)
 {
-    vk_submit_each_buffer(submit, carry_out, c);
-    vkr_state_tracker_fence(c->r, submit->fence, true);
+    vk_submit_each_buffer(submit, carry_out, &(struct submit){r, cut});
+    vkr_state_tracker_fence(r, submit->fence, true);
 }
 
 /* ---- dispatch ---------------------------------------------------------------------------- */

@@ -4,11 +4,12 @@
  * for, and what a wait says. When nothing is under way, the device's bytes in mapped memory are the
  * result of what was sent; before that they may be half a result.
  */
+#include "api/vulkan/source/completion/completion.h"
+
 #include "api/vulkan/vulkan_args.h"
-#include "api/vulkan/vulkan_hooks.h"
+#include "api/vulkan/source/completion/timeline.h"
 #include "api/vulkan/source/source.h"
-#include "api/vulkan/source/memory/memory.h"
-#include "api/vulkan/source/gpu_time/time.h"
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/lock.h"
 #include "api/vulkan/tables/submit.h"
 #include "api/vulkan/vulkan_ids.h"
@@ -41,7 +42,8 @@ static struct queue {
 } queues[QUEUE_COUNT_MAX];
 static uint32_t queue_count;
 static uint64_t now;
-static uint64_t seen; /* submits to all devices; after vk_memory_sends() while one is being sent */
+static uint64_t sends; /* submits to all devices that were begun; atomic */
+static uint64_t seen;  /* ... that were seen here; fewer while one is being sent */
 static struct tsm_lock lock;
 
 /* A batch that makes a timeline semaphore reach a value, or waits for that. */
@@ -65,13 +67,25 @@ static struct values awaited, signalled;
 
 /* Kinds of semaphores: `incarnation` of the handle, which has no other use there. */
 enum { UNKNOWN, BINARY, TIMELINE };
+#define STAGED 1u /* value of a BINARY one that is signalled when some stages are complete */
 
 void vk_completion_forget(void)
 {
     queue_count = 0;
     awaited = signalled = (struct values){0};
-    seen = vk_memory_sends();
+    seen = vk_completion_sends();
     lock = (struct tsm_lock){0};
+}
+
+void vk_completion_begin_send(struct vk_device_state *device)
+{
+    __atomic_fetch_add(&device->sends, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
+}
+
+uint64_t vk_completion_sends(void)
+{
+    return __atomic_load_n(&sends, __ATOMIC_SEQ_CST);
 }
 
 /* The lock is held. A queue's stream outlives its device, and may become another one's. */
@@ -198,7 +212,7 @@ static void stands_for(struct tsm_handle *handle, const struct batch *b, uint64_
     vk_lock_give(&lock);
 }
 
-static void sent(const struct tsm_call *call, VkQueue to, VkFence fence, bool is_submit)
+void vk_completion_sent(const struct tsm_call *call, VkQueue to, VkFence fence, bool is_submit)
 {
     struct vk_device_state *device = vk_state_of(to);
     struct queue *queue;
@@ -214,8 +228,7 @@ static void sent(const struct tsm_call *call, VkQueue to, VkFence fence, bool is
     stands_for(handle_of(VK_OBJECT_VkFence, VK_RAW(fence)), &(struct batch){call, 0, 1}, 0);
 }
 
-/* The device refused it. */
-static void not_sent(VkQueue to)
+void vk_completion_not_sent(VkQueue to)
 {
     vk_lock_take(&lock);
     see(vk_state_of(to), 1);
@@ -293,8 +306,10 @@ static void signals(const struct batch *b, VkQueue to, VkSemaphore semaphore, ui
     if (handle && handle->incarnation == TIMELINE && is_behind_all(stages))
         stands_for_value(handle, &(struct value){handle, handle->id, value, point_of(b),
                                                  b->call->stream, vk_state_of(to)});
+    else if (handle && handle->incarnation == BINARY)
+        stands_for(handle, b, is_behind_all(stages) ? 0 : STAGED);
     else if (handle && is_behind_all(stages))
-        stands_for(handle, b, handle->incarnation == BINARY ? 0 : value);
+        stands_for(handle, b, value);
     vk_timeline_signals(to, semaphore, value);
 }
 
@@ -343,7 +358,7 @@ static void waits_for(const struct batch *b, VkQueue to, VkSemaphore semaphore, 
     vk_lock_give(&lock);
 }
 
-static void sent_batches(const struct tsm_call *call, const struct vk_submit *submit)
+void vk_completion_sent_batches(const struct tsm_call *call, const struct vk_submit *submit)
 {
     for (uint32_t i = 0; i < submit->count; i++) {
         const struct batch b = {call, i, submit->count};
@@ -357,48 +372,6 @@ static void sent_batches(const struct tsm_call *call, const struct vk_submit *su
             signals(&b, submit->queue, s.semaphore, s.value, s.stages);
         }
     }
-}
-
-/* Sent: with TS_CHECKSUM=submit the device is not given the next work before this was looked at, if
- * it can end. */
-static void check_each(const struct tsm_call *call, VkQueue queue);
-
-static void submitted(struct tsm_call *call, uint32_t type, const void *args, int64_t result)
-{
-    struct vk_submit submit;
-
-    if (!vk_submit_of(&submit, type, args))
-        return;
-    if (result < 0) {
-        not_sent(submit.queue);
-        return;
-    }
-    vk_time_sent(call);
-    sent(call, submit.queue, submit.fence, true);
-    sent_batches(call, &submit);
-    check_each(call, submit.queue);
-    vk_time_collect_some();
-    tsm_checkpoint_point(false);
-}
-
-void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
-{
-    submitted(call, TYPE_vkQueueSubmit, args, result);
-}
-
-void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
-{
-    submitted(call, TYPE_vkQueueSubmit2, args, result);
-}
-
-void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
-{
-    struct vk_submit submit;
-
-    if (result < 0 || !vk_submit_of(&submit, TYPE_vkQueueBindSparse, args))
-        return;
-    sent(call, submit.queue, submit.fence, false);
-    sent_batches(call, &submit);
 }
 
 /* ---- what is complete ----------------------------------------------------------------------- */
@@ -425,7 +398,7 @@ void vk_completion_complete(struct tsm_stream *stream, uint64_t position)
     vk_lock_give(&lock);
 }
 
-bool vk_completion_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out)
+bool vk_completion_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out, bool *is_staged)
 {
     const struct tsm_handle *handle = handle_of(type, raw);
 
@@ -433,6 +406,7 @@ bool vk_completion_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out
         return false;
     vk_lock_take(&lock);
     *out = (struct tsm_sync_point){handle->stream, handle->position};
+    *is_staged = handle->incarnation == BINARY && (uintptr_t)handle->user == STAGED;
     vk_lock_give(&lock);
     return out->stream != NULL;
 }
@@ -446,6 +420,7 @@ void vk_completion_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync
     vk_lock_take(&lock);
     handle->stream = point->stream;
     handle->position = point->point;
+    handle->user = NULL;
     vk_lock_give(&lock);
 }
 
@@ -460,9 +435,10 @@ bool vk_completion_learn(const struct tsm_sync_point *point, struct vk_learnt *o
         if (!is_news)
             continue;
         q->learnt = point->point;
-        *out =
-            (struct vk_learnt){(struct vk_device_state *)(uintptr_t)q->device,
-                               point->point >> BATCH_BITS, (point->point & ALL_OF_IT) == ALL_OF_IT};
+        *out = (struct vk_learnt){.device = (struct vk_device_state *)(uintptr_t)q->device,
+                                  .position = point->point >> BATCH_BITS,
+                                  .parts = (uint32_t)(point->point + 1) & ALL_OF_IT};
+        out->is_exact = out->parts != ALL_OF_IT;
     }
     if (is_news)
         note_complete(point->stream, point->point);
@@ -492,9 +468,9 @@ static const struct queue *idle(const struct vk_device_state *device)
 }
 
 /* The lock is held. */
-static bool all_idle(uint64_t sends)
+static bool all_idle(void)
 {
-    bool all = seen == sends;
+    bool all = seen == vk_completion_sends();
 
     for (uint32_t i = 0; i < queue_count && all; i++)
         all = queues[i].completed >= end_of(queues[i].sent);
@@ -508,8 +484,7 @@ bool vk_completion_idle(const struct vk_device_state *device, struct vk_idle *ou
     vk_lock_take(&lock);
     last = idle(device);
     if (last)
-        *out = (struct vk_idle){tsm_stream_number(last->stream), last->sent,
-                                all_idle(vk_memory_sends())};
+        *out = (struct vk_idle){tsm_stream_number(last->stream), last->sent, all_idle()};
     vk_lock_give(&lock);
     return last != NULL;
 }
@@ -528,32 +503,7 @@ bool vk_completion_last(const struct vk_device_state *device, struct vk_idle *ou
     return last != NULL;
 }
 
-static void report(struct vk_device_state *device)
-{
-    vk_time_collect();
-    if (tsm_session_settings()->readback != TSM_READBACK_OFF)
-        vk_memory_report(device);
-}
-
-/* The program has waited. */
-static void waited(struct vk_device_state *device)
-{
-    report(device);
-    tsm_checkpoint_point(true);
-}
-
-void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
-{
-    const struct vk_args_vkQueueWaitIdle *a = args;
-
-    if (result != VK_SUCCESS)
-        return;
-    vk_completion_complete(call->stream, call->position);
-    vk_hidden_report(a->queue);
-    waited(vk_state_of(a->queue));
-}
-
-static void all_complete(struct vk_device_state *device)
+void vk_completion_device_complete(struct vk_device_state *device)
 {
     vk_lock_take(&lock);
     see_all(device);
@@ -563,19 +513,9 @@ static void all_complete(struct vk_device_state *device)
     vk_lock_give(&lock);
 }
 
-void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
+void vk_completion_reached(uint32_t type, uint64_t raw, uint64_t value)
 {
-    const struct vk_args_vkDeviceWaitIdle *a = args;
-
-    if (result != VK_SUCCESS)
-        return;
-    all_complete(vk_state_of(a->device));
-    vk_hidden_report_device(vk_state_of(a->device));
-    waited(vk_state_of(a->device));
-}
-
-static void reached(const struct tsm_handle *handle, uint64_t value)
-{
+    const struct tsm_handle *handle = handle_of(type, raw);
     struct value *at;
 
     if (!handle)
@@ -591,60 +531,4 @@ static void reached(const struct tsm_handle *handle, uint64_t value)
         take_value(&signalled, at);
     }
     vk_lock_give(&lock);
-}
-
-/* Which of several has come, nobody says. */
-void vk_fences_waited(struct tsm_call *call, const void *args, int64_t result)
-{
-    const struct vk_args_vkWaitForFences *a = args;
-
-    if (result != VK_SUCCESS || (a->fenceCount > 1 && !a->waitAll))
-        return;
-    for (uint32_t i = 0; i < a->fenceCount; i++)
-        reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->pFences[i])), 0);
-    waited(vk_state_of(a->device));
-}
-
-void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
-{
-    const struct vk_args_vkGetFenceStatus *a = args;
-
-    if (result != VK_SUCCESS)
-        return;
-    reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->fence)), 0);
-    waited(vk_state_of(a->device));
-}
-
-void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t result)
-{
-    const struct vk_args_vkWaitSemaphores *a = args;
-    const VkSemaphoreWaitInfo *info = a->pWaitInfo;
-
-    if (result != VK_SUCCESS ||
-        (info->semaphoreCount > 1 && (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT)))
-        return;
-    for (uint32_t i = 0; i < info->semaphoreCount; i++)
-        reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(info->pSemaphores[i])), info->pValues[i]);
-    waited(vk_state_of(a->device));
-}
-
-void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
-{
-    const struct vk_args_vkGetSemaphoreCounterValue *a = args;
-
-    if (result != VK_SUCCESS)
-        return;
-    reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(a->semaphore)), *a->pValue);
-    waited(vk_state_of(a->device));
-}
-
-static void check_each(const struct tsm_call *call, VkQueue queue)
-{
-    if (tsm_session_settings()->checksum != TSM_CHECKSUM_COMMAND ||
-        !vk_pending_look(queue, call->stream, call->position))
-        return;
-    vk_memory_pull();
-    vk_completion_complete(call->stream, call->position);
-    vk_hidden_report(queue);
-    report(vk_state_of(queue));
 }

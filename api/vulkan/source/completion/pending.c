@@ -5,14 +5,21 @@
  * (vkSetEvent, a semaphore's signal by the host or another queue), and then that would never come
  * back.
  */
+#include "api/vulkan/source/completion/pending.h"
+
 #include "api/vulkan/source/memory/memory.h"
 
+#include "api/vulkan/source/completion/completion.h"
+#include "api/vulkan/source/completion/timeline.h"
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/source.h"
 #include "base/clock.h"
 #include "api/vulkan/source/lock.h"
 
 #define PENDING_MAX  64u
-#define LOOK_NS      ((uint64_t)5 * 1000000000) /* work that takes longer is not looked at */
+#define LOOK_NS                                                                                    \
+    ((uint64_t)5 * 1000000000) /* results of work that takes longer are not recorded               \
+                                */
 #define LOOK_NS_NEXT ((uint64_t)100 * 1000000)  /* ... on a device that had such work */
 
 /* Submits that were not complete in time. */
@@ -117,7 +124,7 @@ static bool has_room(void)
     return fits;
 }
 
-/* The lock is held. It came after all. */
+/* The lock is held. Ends the wait for work that is complete after all. */
 static void came(uint32_t i)
 {
     const struct pending p = pending[i];
@@ -128,7 +135,7 @@ static void came(uint32_t i)
         vk_completion_complete(p.stream, p.position);
 }
 
-/* Is there such work on the device still? */
+/* Tests whether work on the device is still late; work that has come to its end is removed. */
 static bool is_late(const struct vk_device_state *device)
 {
     bool found = false;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sync files that the driver gives to the program. When the program finds one ready, which
- * capture/call/sync_fd.h reports, it has learnt what a wait for the fence or semaphore would have
- * told it: what the device has written is brought to it, and the trace gets a COMPLETE record.
+ * Follows sync files that the driver gives to the program. When the program finds one ready, which
+ * capture/call/sync_fd.h reports, it knows as much as after a wait for the fence or semaphore: its
+ * mapped memory gets what the device has written, and the trace gets a COMPLETE record.
  */
-#include "api/vulkan/source/share.h"
+#include "api/vulkan/source/completion/sync_fd.h"
 
+#include "api/vulkan/source/completion/completion.h"
 #include "api/vulkan/source/gpu_time/time.h"
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/lock.h"
 #include "api/vulkan/source/memory/memory.h"
 #include "api/vulkan/source/source.h"
@@ -26,15 +28,27 @@ static void learn(const struct tsm_sync_point *p)
 
     if (!vk_completion_learn(p, &learnt))
         return;
-    if (learnt.is_whole)
-        tsm_stream_completed(p->stream, learnt.position);
-    else
-        tsm_session_unmodelled("a sync file of a batch that is not its submit's last was found "
-                               "ready: replay waits for no part of a submit",
+    tsm_stream_completed_parts(p->stream, learnt.position, learnt.parts);
+    if (!learnt.is_exact)
+        tsm_session_unmodelled("a sync file of a submit of thousands of batches was found ready",
                                true);
     vk_time_collect();
     if (tsm_session_settings()->readback != TSM_READBACK_OFF)
         vk_memory_report(learnt.device);
+}
+
+/* Some stages of a batch are complete, and what came before them. */
+static void ready_stages(const struct tsm_sync_points *points)
+{
+    int saved_errno = errno;
+
+    if (vk_locks_held)
+        return;
+    vk_memory_pull();
+    tsm_session_unmodelled("a sync file of a signal that waits for some stages only was found "
+                           "ready: replay does not wait for them",
+                           true);
+    errno = saved_errno;
 }
 
 /* A signal handler that interrupts this thread while it holds one of our locks learns nothing. */
@@ -88,13 +102,17 @@ static VKAPI_ATTR VkResult VKAPI_CALL get_fence(VkDevice device, const VkFenceGe
 void vk_sync_fd_given(uint32_t type, uint64_t raw, int fd)
 {
     struct tsm_sync_points points = {.count = 1};
+    bool is_staged = false;
+    tsm_sync_ready *then;
 
-    if (!vk_completion_point(type, raw, &points.all[0]))
+    if (!vk_completion_point(type, raw, &points.all[0], &is_staged))
         return;
+    points.count = !is_staged;
+    then = is_staged ? ready_stages : ready;
     if (fd >= 0)
-        tsm_sync_fd_follow(fd, ready, &points);
+        tsm_sync_fd_follow(fd, then, &points);
     else
-        ready(&points);
+        then(&points);
 }
 
 /* ---- taking in --------------------------------------------------------------------------------

@@ -4,6 +4,8 @@
  * so that nobody waits for it. What happened while nothing was recorded is not known here: before a
  * queue is said to be stuck, the driver is asked how far the semaphore is.
  */
+#include "api/vulkan/source/completion/timeline.h"
+
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/source/source.h"
@@ -44,18 +46,10 @@ static void set(VkSemaphore semaphore, const VkSemaphoreTypeCreateInfo *type)
     vk_lock_give(&lock);
 }
 
-void vk_semaphore_created(struct tsm_call *call, const void *args, int64_t result)
+void vk_timeline_created(VkSemaphore semaphore, const VkSemaphoreTypeCreateInfo *type)
 {
-    const struct vk_args_vkCreateSemaphore *a = args;
-    const VkBaseInStructure *type = a->pCreateInfo->pNext;
-
-    while (type && type->sType != VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
-        type = type->pNext;
-    if (result < 0)
-        return;
-    vk_completion_semaphore_created(*a->pSemaphore, is_timeline((const void *)type));
     if (is_wanted())
-        set(*a->pSemaphore, (const void *)type);
+        set(semaphore, type);
 }
 
 void vk_semaphore_destroyed(struct tsm_call *call, const void *args, int64_t result)

@@ -7,7 +7,7 @@
 #include "api/vulkan/source/memory/memory.h"
 
 #include "api/vulkan/source/gpu_time/time.h"
-#include "api/vulkan/source/share.h"
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/source.h"
 
 #define BELOW(handle, function, ...) vk_state_of(handle)->below.function(handle, __VA_ARGS__)
@@ -173,8 +173,6 @@ void vk_wait_patch(struct vk_device_state *device)
 {
     struct vk_device_functions *f = &device->dispatch.f;
 
-    vk_time_patch(device);
-    vk_sync_fd_patch(device);
     REPLACE(vkFlushMappedMemoryRanges, flush);
     REPLACE(vkInvalidateMappedMemoryRanges, invalidate);
     REPLACE(vkQueueSubmit, submit);

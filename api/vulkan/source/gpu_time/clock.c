@@ -2,6 +2,7 @@
 #include "api/vulkan/source/gpu_time/clock.h"
 
 #include "api/vulkan/source/gpu_time/time.h"
+#include "api/vulkan/source/layer.h"
 #include "base/clock.h"
 #include "api/vulkan/source/lock.h"
 #include "capture/session.h"

@@ -17,7 +17,8 @@ struct vk_clock_span {
 struct vk_clock_span vk_clock_span(struct vk_device_state *device, uint64_t from, uint64_t to,
                                    uint64_t mask);
 
-/* Can its clock be compared with the host's? `enabled`: what it was made with. */
+/* Finds out whether the device's clock can be compared with the host's. `enabled`: what the device
+ * was created with. */
 void vk_clock_init(struct vk_device_state *device, const VkDeviceCreateInfo *enabled);
 
 #endif

@@ -6,7 +6,9 @@
 
 #include "api/vulkan/source/source.h"
 #include "api/vulkan/source/gpu_time/timestamp_pool.h"
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/lock.h"
+#include "api/vulkan/tables/submit.h"
 
 #include <string.h>
 
@@ -15,7 +17,7 @@
 /* A queue of a family that can be timed. Used by one thread at a time, as the program must. */
 struct queue {
     VkQueue handle;
-    struct vk_device_state *device; /* NULL: it is gone */
+    struct vk_device_state *device; /* NULL: it is destroyed */
     uint32_t family;
     uint64_t mask;
     void *scratch; /* for lists that are longer than the program's */
@@ -38,7 +40,7 @@ static bool is_on(void)
     return tsm_session_settings()->gpu_time;
 }
 
-/* Is the call that we are in recorded? */
+/* Tests whether the call that this thread is in is recorded. */
 static bool is_recorded(void)
 {
     return is_on() && tsm_inside();
@@ -141,25 +143,12 @@ static void *scratch(struct queue *q, size_t size)
     return q->scratch;
 }
 
-/* Structs that go with the number of command buffers, or with what they may do. */
-static bool is_special(const void *chain)
-{
-    const VkBaseInStructure *s = chain;
-
-    for (; s; s = s->pNext)
-        if (s->sType == VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO ||
-            s->sType == VK_STRUCTURE_TYPE_PROTECTED_SUBMIT_INFO ||
-            s->sType == VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR)
-            return true;
-    return false;
-}
-
 /* `list` has room for two more; they are put around what is there. */
 static VkCommandBuffer *surround(const struct queue *q, VkSubmitInfo *info, uint32_t part,
                                  VkCommandBuffer *list)
 {
     const struct vk_timestamp_slot *s =
-        info->commandBufferCount && !is_special(info->pNext)
+        info->commandBufferCount && vk_chain_allows_buffers(info->pNext)
             ? vk_timestamp_pool_take(q->device, q->family, q->mask, part)
             : NULL;
 
@@ -207,7 +196,7 @@ static VkCommandBufferSubmitInfo *surround2(const struct queue *q, VkSubmitInfo2
 {
     VkCommandBufferSubmitInfo ours = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO};
     const struct vk_timestamp_slot *s =
-        info->commandBufferInfoCount && !info->flags && !is_special(info->pNext)
+        info->commandBufferInfoCount && !info->flags && vk_chain_allows_buffers(info->pNext)
             ? vk_timestamp_pool_take(q->device, q->family, q->mask, part)
             : NULL;
 

@@ -12,8 +12,8 @@
 #include "api/vulkan/source/layer.h"
 #include "capture/capture.h"
 
-/* Before a device is made: the extension that tells its clock, where the driver has it and the
- * program has not asked for it. `more` holds the longer list. */
+/* Adds the extension that reads a device's clock to `info`, where the driver has it and the program
+ * has not asked for it. Called before the device is created; `more` holds the longer list. */
 #define VK_TIME_NAMES_MAX 256u
 struct vk_time_names {
     const char *list[VK_TIME_NAMES_MAX + 1];
@@ -27,7 +27,7 @@ void vk_time_device_destroyed(struct vk_device_state *device);
 /* In the child of a fork. */
 void vk_time_forget(void);
 
-/* Part of vk_memory_patch(): which family queues are of. */
+/* Puts functions of ours in front of those that give queues: which family they are of. */
 void vk_time_patch(struct vk_device_state *device);
 
 /* In the place of the next layer's vkQueueSubmit and vkQueueSubmit2. */

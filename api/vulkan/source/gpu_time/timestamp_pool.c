@@ -10,6 +10,7 @@
 #include "api/vulkan/source/source.h"
 #include "api/vulkan/source/gpu_time/clock.h"
 #include "api/vulkan/source/gpu_time/time.h"
+#include "api/vulkan/source/layer.h"
 #include "base/arena.h"
 #include "api/vulkan/source/lock.h"
 
@@ -17,7 +18,7 @@
 
 #define PER_GROUP 32u
 #define GROUP_MAX 128u /* of all devices: more batches under way are not timed */
-#define LOOK_MAX  8u   /* slots that are looked at after each submit */
+#define LOOK_MAX  8u   /* slots that are checked after each submit */
 #define PAIR_SIZE (2 * sizeof(struct vk_timestamp_slot_result))
 #define NOT_YET   UINT64_MAX /* ticks that were not written */
 
@@ -84,7 +85,7 @@ static bool record_slot(const struct slot_group *g, const struct vk_timestamp_sl
     return f->vkEndCommandBuffer(s->first) >= 0 && f->vkEndCommandBuffer(s->last) >= 0;
 }
 
-/* Creates the buffers. The loader must be told of handles that a layer allocates itself. */
+/* Creates the buffers. The loader must initialise handles that a layer allocates itself. */
 static bool make_buffers(struct slot_group *g, VkCommandBuffer list[2 * PER_GROUP])
 {
     const struct vk_device_state *d = g->device;
@@ -307,6 +308,7 @@ static void record_result(const struct result *r)
     tsm_call_slot(&call, r->span.duration_ns);
     tsm_call_slot(&call, r->span.is_calibrated ? SBT_GPU_TIME_CALIBRATED : 0);
     tsm_call_slot(&call, r->span.error_ns);
+    tsm_call_slot(&call, 0); /* run */
     tsm_call_commit(&call);
 }
 

@@ -5,55 +5,16 @@
  * switched on for it, its buffers and memory are made with the flags that this takes, and what the
  * driver needs to know later is recorded as if the program had asked for it.
  */
+#include "api/vulkan/source/memory/address.h"
+
 #include "api/vulkan/source/memory/memory.h"
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/source.h"
+#include "api/vulkan/tables/chain.h"
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
 
 #include <vulkan/vk_layer.h>
-
-/* ---- chains of our own ---------------------------------------------------------------------- */
-
-static size_t size_of(const VkBaseInStructure *s)
-{
-    const struct vk_struct *type = vk_struct_of((int32_t)s->sType);
-
-    if (s->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO)
-        return sizeof(VkLayerDeviceCreateInfo);
-    return type ? type->size : 0;
-}
-
-void *vk_chain_copy_until(uint8_t *room, size_t room_size, const void **chain, VkStructureType type)
-{
-    const VkBaseInStructure *from = *chain;
-    const void *first = NULL, **link = &first;
-    size_t used = 0;
-
-    for (; from; from = from->pNext) {
-        size_t size = size_of(from), step = (size + 15) / 16 * 16;
-        VkBaseOutStructure *copy = (void *)(room + used);
-        if (!size || step > room_size - used)
-            return NULL;
-        memcpy(copy, from, size);
-        used += step;
-        *link = copy;
-        link = (const void **)(void *)&copy->pNext;
-        if (from->sType == type) {
-            *chain = first;
-            return copy;
-        }
-    }
-    return NULL;
-}
-
-static const void *in_chain(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *s = chain;
-
-    while (s && s->sType != type)
-        s = s->pNext;
-    return s;
-}
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
@@ -77,9 +38,9 @@ bool vk_address_device(const struct vk_instance_dispatch *instance, VkPhysicalDe
                        VkDeviceCreateInfo *info, struct vk_chain_room *room)
 {
     const VkPhysicalDeviceVulkan12Features *all =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
-    const VkPhysicalDeviceBufferDeviceAddressFeatures *one =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    const VkPhysicalDeviceBufferDeviceAddressFeatures *one = vk_chain_find(
+        info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
 
     if (!(all && all->bufferDeviceAddress) && !(one && one->bufferDeviceAddress))
         return false;
@@ -115,11 +76,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_buffer(VkDevice device, const VkBuf
 static const VkMemoryAllocateFlagsInfo *address_flags(const VkMemoryAllocateInfo *info)
 {
     const VkMemoryAllocateFlagsInfo *flags =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
 
     /* Imported memory has its address already. */
-    if (in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT) ||
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR))
+    if (vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT) ||
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR))
         return NULL;
     return flags && (flags->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT) ? flags : NULL;
 }

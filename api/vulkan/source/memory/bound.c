@@ -4,8 +4,11 @@
  * written.
  */
 #include "api/vulkan/source/memory/known.h"
+#include "api/vulkan/source/layer.h"
+#include "api/vulkan/source/memory/address.h"
 #include "api/vulkan/source/memory/memory.h"
 #include "api/vulkan/source/source.h"
+#include "api/vulkan/tables/chain.h"
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
 
@@ -144,7 +147,7 @@ void vk_images_bound(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkBindImageMemory2 *a = args;
 
     for (uint32_t i = 0; result >= 0 && i < a->bindInfoCount; i++)
-        if (vk_source_in_chain(a->pBindInfos[i].pNext,
-                               VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR) == NULL)
+        if (vk_chain_find(a->pBindInfos[i].pNext,
+                          VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR) == NULL)
             vk_memory_device_writes(vk_state_of(a->device), a->pBindInfos[i].memory);
 }

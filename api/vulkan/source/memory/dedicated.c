@@ -7,7 +7,9 @@
  */
 #include "api/vulkan/source/memory/known.h"
 
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/source.h"
+#include "api/vulkan/tables/chain.h"
 
 /* Tests whether somebody will want to know what the memory holds. */
 static bool is_wanted(void)
@@ -41,7 +43,7 @@ VkResult vk_dedicated_allocate(const struct vk_device_state *d, const VkMemoryAl
                                bool *is_dedicated)
 {
     const VkMemoryDedicatedAllocateInfo *one =
-        vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     uint32_t type = info->memoryTypeIndex;
     VkResult result;
 

@@ -7,8 +7,13 @@
  */
 #include "api/vulkan/source/memory/known.h"
 
+#include "api/vulkan/source/completion/completion.h"
+#include "api/vulkan/source/layer.h"
+#include "api/vulkan/source/memory/memory.h"
+#include "api/vulkan/source/memory/report.h"
 #include "api/vulkan/source/memory/stage.h"
 #include "api/vulkan/source/source.h"
+#include "api/vulkan/tables/chain.h"
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
 #include "base/hash.h"
@@ -30,7 +35,7 @@ static uint64_t hashes_size(uint64_t size)
 static VkBuffer make_alias(const struct memory *m, const VkMemoryAllocateInfo *allocated)
 {
     const VkExportMemoryAllocateInfo *export =
-        vk_source_in_chain(allocated->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+        vk_chain_find(allocated->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
     VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO};
     const struct vk_device_functions *f = &m->device->below;
@@ -222,7 +227,7 @@ static bool copy_out(struct look *l, struct memory *m, uint64_t offset, uint64_t
     return run(s, l->queue);
 }
 
-/* The hashes of memory that was never looked at are those of zeros. */
+/* Gives memory that was never hashed the hashes of zeros. */
 static void begin_hashes(struct memory *m)
 {
     static const uint8_t zeros[PART];
@@ -268,12 +273,12 @@ void vk_hidden_report(VkQueue queue)
         tsm_session_settings()->readback == TSM_READBACK_OFF || !find_family(queue, &family))
         return;
     vk_lock_take(&vk_memory_lock);
-    if (d->hidden_seen != vk_memory_sends() && vk_completion_idle(d, &idle)) {
+    if (d->hidden_seen != vk_completion_sends() && vk_completion_idle(d, &idle)) {
         l.report.stream = idle.stream;
         l.report.position = idle.position;
         if (!vk_stage_make(&l.stage, STAGE, family) || each_hidden(d, look, &l))
             vk_stage_finish(&l.stage);
-        d->hidden_seen = vk_memory_sends();
+        d->hidden_seen = vk_completion_sends();
     }
     vk_lock_give(&vk_memory_lock);
 }

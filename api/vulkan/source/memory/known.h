@@ -8,7 +8,7 @@
 
 #include "api/vulkan/source/memory/memory.h"
 #include "api/vulkan/source/memory/report.h"
-#include "api/vulkan/source/share.h"
+#include "api/vulkan/source/origin.h"
 #include "api/vulkan/source/lock.h"
 
 #define VK_BUCKET_COUNT 4096u
@@ -31,13 +31,13 @@ struct memory {
         *peeked; /* mapped by us, without a shadow, and was zero: only the device writes there */
     bool filled; /* somebody else may have written there before */
     bool is_dedicated;        /* made for one buffer or image: nothing else may be bound to it */
-    uint64_t allocated;       /* `sends` at that time */
+    uint64_t allocated;       /* vk_completion_sends() then */
     bool exported, fd_import; /* others may have it, too */
     bool shared;              /* ... and the program works on the driver's mapping */
     struct vk_origin from;    /* fd_import: whose it is */
     struct vk_times times;
-    VkBuffer alias;               /* ours, over memory that cannot be mapped, to look there */
-    uint64_t *hashes;             /* ... what was there when it was looked at last */
+    VkBuffer alias;               /* ours, over memory that cannot be mapped, to copy it */
+    uint64_t *hashes;             /* of its parts, when it was hashed last */
     bool has_hashes;              /* ... it was */
     bool is_unfilled;             /* ... and is to be filled with zeros */
     struct memory *next;          /* in its bucket; of those that are free */
@@ -50,13 +50,11 @@ struct memory {
 extern struct tsm_lock vk_memory_lock; /* of all below */
 extern struct memory *vk_memory_buckets[VK_BUCKET_COUNT];
 extern struct memory *vk_memory_shadows;
-extern uint64_t vk_memory_quiet; /* vk_memory_sends() when all shadows were last pulled with nothing
-                                    under way; atomic */
+extern uint64_t vk_memory_quiet; /* vk_completion_sends() when all shadows were last pulled with
+                                    nothing under way; atomic */
 
 /* The lock is held. NULL: not known. */
 struct memory *vk_memory_find(const struct vk_device_state *device, VkDeviceMemory handle);
-
-const void *vk_source_in_chain(const void *chain, VkStructureType type);
 
 /* ---- results.c; the lock is held ---------------------------------------------- */
 

@@ -10,17 +10,21 @@
  * about a fence, semaphore or event needs TS_VK_MEMORY=pages or hash, which leave it the driver's
  * mapping.
  */
+#include "api/vulkan/source/memory/memory.h"
+
 #include "api/vulkan/source/memory/known.h"
 
+#include "api/vulkan/source/completion/completion.h"
+#include "api/vulkan/source/layer.h"
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/source/source.h"
-#include "api/vulkan/source/share.h"
-#include "api/vulkan/source/memory/report.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/touched.h"
 #include "api/vulkan/source/lock.h"
+#include "api/vulkan/source/origin.h"
+#include "api/vulkan/tables/chain.h"
 
 #include <string.h>
 #include <time.h>
@@ -31,8 +35,8 @@ struct memory *vk_memory_buckets[VK_BUCKET_COUNT];
 struct memory *vk_memory_shadows;
 static struct memory *free_list;
 static struct memory *followed; /* imports of the program's own memory, mappings of the driver's */
-static uint64_t sends;          /* how often work was sent, to any device */
-uint64_t vk_memory_quiet;       /* ... when all shadows were last pulled with nothing under way */
+uint64_t vk_memory_quiet; /* vk_completion_sends() when all shadows were last pulled with nothing
+                             under way */
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -70,7 +74,7 @@ static void track_import(struct memory *m)
     followed = m;
 }
 
-/* It may be imported still as another one. */
+/* Ends tracking, unless the same memory of the program is imported as another one, too. */
 static void untrack_import(struct memory *m)
 {
     struct memory **at = &followed;
@@ -134,15 +138,6 @@ static void forget(struct memory *m)
 
 /* ---- allocating ----------------------------------------------------------------------------- */
 
-const void *vk_source_in_chain(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *s = chain;
-
-    while (s && s->sType != type)
-        s = s->pNext;
-    return s;
-}
-
 static void *shadow_of(struct memory *m, void *real);
 
 /* TS_CHECKSUM: what is in memory that the program never maps is to be known, too. */
@@ -174,9 +169,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
 {
     const struct vk_device_state *state = vk_state_of(device);
     const VkImportMemoryHostPointerInfoEXT *import =
-        vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
     const VkImportMemoryFdInfoKHR *behind =
-        vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+        vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
     struct vk_origin from = {0};
     struct memory *m;
     bool is_dedicated;
@@ -201,7 +196,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         m->fd_import = behind != NULL;
         m->is_dedicated = is_dedicated;
         m->from = from;
-        m->allocated = __atomic_load_n(&sends, __ATOMIC_RELAXED);
+        m->allocated = vk_completion_sends();
         m->next = *bucket(*out);
         *bucket(*out) = m;
         if (import) /* the program's own memory, mapped for as long as it is imported */
@@ -215,10 +210,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     return result;
 }
 
-/* May devices be writing? */
+/* Tests whether devices may be writing. */
 static bool is_busy(void)
 {
-    return __atomic_load_n(&vk_memory_quiet, __ATOMIC_ACQUIRE) != vk_memory_sends();
+    return __atomic_load_n(&vk_memory_quiet, __ATOMIC_ACQUIRE) != vk_completion_sends();
 }
 
 /* The lock is held. */
@@ -235,7 +230,7 @@ static void push(struct memory *m)
 /* The lock is held. Where the device may have written, what has changed may be a result. */
 static void hold(const struct memory *m)
 {
-    bool is_new = m->allocated == vk_memory_sends(); /* the program has had it to itself */
+    bool is_new = m->allocated == vk_completion_sends(); /* the program has had it to itself */
 
     if (!m->device_writes || m->results || is_new)
         return;
@@ -254,7 +249,7 @@ void vk_memory_publish_written(void)
     tsm_hostmem_publish_held();
 }
 
-/* The memory lives on where it was given to, and it is unmapped without a word when it is freed. */
+/* Tests whether others have the memory, too: it outlives the free, which unmaps it implicitly. */
 static bool is_others_too(const struct memory *m)
 {
     return m->shadow && m->mapped && (m->exported || m->shared);
@@ -338,7 +333,7 @@ static bool wants_shadow(const struct memory *m)
 /* The lock is held. */
 static enum tsm_shadow_origin origin_of(const struct memory *m)
 {
-    if (!m->filled && m->allocated == sends)
+    if (!m->filled && m->allocated == vk_completion_sends())
         return TSM_SHADOW_FRESH;
     return m->peeked ? TSM_SHADOW_ZEROED : TSM_SHADOW_UNKNOWN;
 }
@@ -360,8 +355,8 @@ static void *shadow_of(struct memory *m, void *real)
 }
 
 /* The lock is held. Others may write to the memory, and the program may look there at any time: it
- * works on the driver's mapping, and the shadow only tells what has changed. `fresh`: what is there
- * is not in the trace. */
+ * works on the driver's mapping, and the shadow only finds changes. `fresh`: the trace does not
+ * have the present content. */
 static bool share(struct memory *m, bool fresh)
 {
     VkDevice device = m->device->dispatch.device;
@@ -455,7 +450,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(state, memory);
     if (m && (m->fd_import || (m->exported && !m->shadow)) &&
-        share(m, !m->filled && m->allocated == sends)) {
+        share(m, !m->filled && m->allocated == vk_completion_sends())) {
         *data = (uint8_t *)(uintptr_t)tsm_shadow_real(m->shadow) + offset;
         result = VK_SUCCESS;
     } else if (wants_shadow(m)) {
@@ -536,14 +531,8 @@ void vk_memory_push_work(struct vk_device_state *device)
 {
     vk_lock_take(&vk_memory_lock);
     push_all();
-    __atomic_fetch_add(&device->sends, 1, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
+    vk_completion_begin_send(device);
     vk_lock_give(&vk_memory_lock);
-}
-
-uint64_t vk_memory_sends(void)
-{
-    return __atomic_load_n(&sends, __ATOMIC_SEQ_CST);
 }
 
 /* The device may have written what the program may read now. */
@@ -609,6 +598,4 @@ void vk_memory_patch(struct vk_device_state *device)
         f->vkUnmapMemory2KHR = unmap2;
     }
 #endif
-    vk_wait_patch(device);
-    vk_present_patch(device);
 }

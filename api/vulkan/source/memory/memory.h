@@ -9,18 +9,25 @@
 #include "base/hash.h"
 #include "capture/memory/shadow.h"
 
-/* `size` bytes at `offset` of imported memory are written by the device alone: they are results. */
+/* Puts functions of ours in front of those that allocate and map memory. */
+void vk_memory_patch(struct vk_device_state *device);
+void vk_memory_device_destroyed(const struct vk_device_state *device);
+/* In the child of a fork: what the parent has mapped is not ours. */
+void vk_memory_forget(void);
+
+/* Notes that only the device writes `size` bytes at `offset` of imported memory: they are results.
+ */
 void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
                      uint64_t size);
 
-/* Something is bound to the memory that the device may write. */
+/* Notes that something is bound to the memory that the device may write. */
 void vk_memory_device_writes(const struct vk_device_state *device, VkDeviceMemory memory);
 
-/* The device will write times to `size` bytes at `offset`. */
+/* Notes that the device will write times to `size` bytes at `offset`. */
 void vk_memory_times(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
                      uint64_t size);
 
-/* Will the device write times anywhere? */
+/* Tests whether the device will write times anywhere. */
 bool vk_memory_has_times(void);
 /* Source of a copy that may hold timestamps. */
 struct vk_place {
@@ -30,43 +37,40 @@ struct vk_place {
 void vk_memory_copied(const struct vk_device_state *device, struct vk_place from,
                       struct vk_place to, uint64_t size);
 
-/* Memory that was imported through a descriptor has got its id: what others have put there is
- * recorded. */
+/* Records what others have put into memory that was imported through a descriptor, and that has its
+ * id now. */
 void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory);
-/* It has a descriptor: others may share it. */
+/* Notes that the memory has a descriptor: others may share it. */
 void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory memory);
 
 /* Pushes the program's writes: later calls may make the device read memory, or write it. */
 void vk_memory_push(void);
-/* Work is about to be sent to the device. */
+/* The same before work is sent to the device, which it counts. */
 void vk_memory_push_work(struct vk_device_state *device);
-/* The device may have written what the program may read now. */
+/* Brings the program what the device may have written, before the program may read it. */
 void vk_memory_pull(void);
 
-/* Part of vk_memory_patch(), in api/vulkan/source/completion/wait.c. */
+/* Puts functions of ours in front of those that send work or wait for it. (completion/wait.c) */
 void vk_wait_patch(struct vk_device_state *device);
 
-/* How many submits were begun, on all devices. */
-uint64_t vk_memory_sends(void);
-
 /* Records what the device has changed as CHECKSUM, results of the last command, if all that was
- * sent to it is complete. Whoever learnt that has pulled before. Outside of a call. */
+ * sent to it is complete. Caller has pulled since it knows that. Outside of a call. */
 void vk_memory_report(struct vk_device_state *device);
 
-/* TS_CHECKSUM: the same of memory that the host cannot map, by the queue, which the caller may use.
- */
+/* TS_CHECKSUM: records the same of memory that the host cannot map, by the queue, which the caller
+ * may use. */
 void vk_hidden_report(VkQueue queue);
-/* ... which may use all queues of the device. */
+/* The same of a device, all of whose queues the caller may use. */
 void vk_hidden_report_device(const struct vk_device_state *device);
 /* In the child of a fork. */
 void vk_hidden_forget(void);
 
-/* For checkpoints. A thread that reports results holds our lock and may itself be held back: is
- * there none until then? */
+/* Waits, for a checkpoint, until no thread reports results: such a thread holds our lock and may
+ * itself be held back. Returns false if there is one until then. */
 bool vk_memory_idle(uint64_t until_ns);
 
-/* All memory that is not the program's own; nothing else runs. False when `visit` gave false, or
- * when there was such a thread after all. */
+/* Memory as vk_memory_each() visits it: all that is not the program's own, while nothing else runs.
+ * That returns false if `visit` did, or if a thread reports results after all. */
 struct vk_memory {
     const struct vk_device_state *device;
     VkDeviceMemory handle;

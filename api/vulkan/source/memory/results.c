@@ -5,7 +5,12 @@
  */
 #include "api/vulkan/source/memory/known.h"
 
+#include "api/vulkan/source/completion/completion.h"
+#include "api/vulkan/source/layer.h"
+#include "api/vulkan/source/memory/memory.h"
+#include "api/vulkan/source/memory/report.h"
 #include "api/vulkan/source/source.h"
+#include "api/vulkan/tables/chain.h"
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
 #include "base/touched.h"
@@ -43,7 +48,7 @@ bool vk_wants_peek(const struct memory *m, const VkMemoryAllocateInfo *info)
 
     return s->enabled && s->vk_results && s->readback != TSM_READBACK_OFF && !m->filled &&
            is_quick_to_read(m) && (m->device->on_processor || m->size <= SAMPLE_MAX) &&
-           !vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+           !vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
 }
 
 static void write_zeros(void *memory, uint64_t offset, uint64_t size)
@@ -163,7 +168,7 @@ void vk_memory_report(struct vk_device_state *device)
         if (sample)
             peek_all(device, &r);
         if (idle.all)
-            __atomic_store_n(&vk_memory_quiet, vk_memory_sends(), __ATOMIC_RELEASE);
+            __atomic_store_n(&vk_memory_quiet, vk_completion_sends(), __ATOMIC_RELEASE);
     }
     vk_lock_give(&vk_memory_lock);
 }
@@ -239,7 +244,7 @@ void vk_memory_copied(const struct vk_device_state *device, struct vk_place from
 
 /* ---- imported memory ------------------------------------------------------------------------ */
 
-/* Margin in which the device's writes to imported memory cannot be told from the program's. Only
+/* Margin in which the device's writes to imported memory look like the program's. Only
  * whole pages can be imported: the first and the last one may hold other things of the program. */
 #define SHARED_EDGE 4096u
 

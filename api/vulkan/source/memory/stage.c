@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "api/vulkan/source/layer.h"
+
 /* Cached memory is read much faster. */
 static uint32_t memory_type(const struct vk_device_state *d, uint32_t bits)
 {

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Nodes of the model: the calls and commands of a trace, with their times. Times are in ns after
+ * the session's start, as those of records are; one of a device may lie before it.
+ */
+#ifndef ANALYSIS_MODEL_NODE_H
+#define ANALYSIS_MODEL_NODE_H
+
+#include "tracesmith/trace.h"
+
+/* How a time is known. */
+enum tsm_time_kind {
+    TSM_TIME_UNKNOWN,  /* start and end mean nothing */
+    TSM_TIME_DERIVED,  /* from the call: the device worked at some time between start and end */
+    TSM_TIME_MEASURED, /* by the device, or by events before and after the command */
+};
+
+/* Clocks that a start is on. */
+enum tsm_time_axis {
+    TSM_AXIS_DEVICE,  /* the device's own */
+    TSM_AXIS_HOST,    /* that of the host's calls */
+    TSM_AXIS_VIRTUAL, /* a machine description's, the same in each run (TS_EMU_TIME=virtual) */
+};
+
+struct tsm_span {
+    enum tsm_time_kind kind;
+    enum tsm_time_axis axis;
+    bool is_at_most; /* the end may have been earlier */
+    int64_t start_ns, end_ns;
+    uint64_t error_ns; /* of the start */
+};
+
+static inline uint64_t tsm_span_ns(const struct tsm_span *span)
+{
+    return (uint64_t)span->end_ns - (uint64_t)span->start_ns;
+}
+
+/* Kinds of work of a command. */
+enum tsm_work {
+    TSM_WORK_OTHER,
+    TSM_WORK_KERNEL,
+    TSM_WORK_COPY,
+    TSM_WORK_FILL,
+    TSM_WORK_GRAPH,         /* a launch of a graph of nodes */
+    TSM_WORK_HOST_FUNCTION, /* a function of the program */
+    TSM_WORK_SUBMIT, /* carries out what was recorded before: command buffers, jobs of rings */
+    TSM_WORK_ORDER,  /* events, waits, barriers: no work of its own */
+    TSM_WORK_COUNT
+};
+
+/* Places that bytes come from and go to. */
+enum tsm_place {
+    TSM_PLACE_UNKNOWN, /* no allocation of the trace: mostly the program's pageable memory */
+    TSM_PLACE_HOST,    /* memory of the host that the device can reach */
+    TSM_PLACE_DEVICE,
+    TSM_PLACE_ARRAY, /* texels, found by an object */
+    TSM_PLACE_COUNT
+};
+
+/* One call of the host. */
+struct tsm_call_node {
+    const struct sbt_record *record; /* valid during the visit */
+    const struct sbt_schema *schema;
+    const char
+        *label;      /* innermost open range of the thread; NULL: none. Lives as long as the pass */
+    bool is_command; /* it is sent to a stream, and a tsm_command_node follows some time later */
+    bool is_wait;    /* the host waited for the device */
+};
+
+/* One command, or one part of it that has a time of its own. */
+struct tsm_command_node {
+    const struct sbt_schema *schema; /* of the call that sent it; lives as long as the reader */
+    const char
+        *kernel; /* name; NULL: it launches none, or its name is unknown. As long as the pass */
+    const char *label;
+    uint64_t seq, position;
+    uint32_t stream, part; /* part: of a submit, from 0 */
+    uint32_t run;          /* of a replay that was timed, from 0; of a recording 0 */
+    uint32_t thread, stack;
+    enum tsm_work work;
+    enum tsm_place from, to;       /* of a copy; of a fill, to */
+    uint64_t bytes;                /* moved; 0 where it is not known */
+    uint32_t grid[3], block[3];    /* of a kernel; 0: unknown */
+    uint64_t shared_size;          /* bytes of a block's shared memory, as the launch asked for */
+    uint64_t call_ns, returned_ns; /* the host's call */
+    struct tsm_span gpu;
+};
+
+/* One time of a command, or of a part of it. A command has one in each run. */
+struct tsm_command_time {
+    uint64_t position;
+    uint32_t stream, part, run;
+    struct tsm_span span;
+};
+
+/* Changes of what a program has allocated. */
+struct tsm_memory_node {
+    uint64_t seq, time_ns;
+    enum tsm_place place;
+    bool is_free;
+    uint64_t address, size;
+    uint32_t stack;
+};
+
+/* "kernel", "copy"... and "host", "device"...: words of JSON and tables. */
+const char *tsm_work_name(enum tsm_work work);
+const char *tsm_place_name(enum tsm_place place);
+const char *tsm_time_kind_name(enum tsm_time_kind kind);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/model/pass.h"
+
+#include "analysis/model/labels.h"
+#include "analysis/model/memory.h"
+#include "analysis/model/pending.h"
+#include "analysis/model/work.h"
+#include "base/array.h"
+#include "format/filter.h"
+#include "tracesmith/error.h"
+
+#include <stdlib.h>
+
+#define LOOK_BEHIND 65536u /* records behind the selection that may hold times of its commands */
+
+/* Slots of a GPU_TIME record. */
+enum {
+    TIME_STREAM,
+    TIME_POSITION,
+    TIME_PART,
+    TIME_START,
+    TIME_DURATION,
+    TIME_FLAGS,
+    TIME_ERROR,
+    TIME_RUN
+};
+
+struct pass {
+    struct tsm_model_counts *counts;
+    struct sbt_reader *reader;
+    const struct sbt_filter *filter;
+    const struct tsm_model_visitor *visitor;
+    struct tsm_map places; /* record type -> place in `types` */
+    struct tsm_type_work *types;
+    size_t type_count, type_capacity;
+    struct tsm_labels labels;
+    struct tsm_memory memory;
+    struct tsm_pending pending;
+    uint64_t behind_count;
+};
+
+/* ---- what is known of types, streams and selections ---------------------------------------- */
+
+/* NULL: out of memory. Valid until the next call. */
+static const struct tsm_type_work *find_type(struct pass *p, const struct sbt_record *record)
+{
+    bool added;
+    uint64_t *place = tsm_map_insert(&p->places, record->type, &added);
+
+    if (!place)
+        return NULL;
+    if (added) {
+        if (!TSM_ARRAY_PUSH(p->types, p->type_count, p->type_capacity,
+                            tsm_work_of_type(sbt_reader_schema(p->reader, record->type))))
+            return NULL;
+        *place = p->type_count - 1;
+    }
+    return &p->types[*place];
+}
+
+static bool is_selected(const struct pass *p, const struct sbt_record *record)
+{
+    const struct sbt_filter *f = p->filter;
+
+    return !f || (sbt_filter_has_stream(f, record->stream) && sbt_filter_in_range(f, record));
+}
+
+/* Tests whether this record and all after it are behind the selection. Times of records are begins
+ * of calls, and those are not quite in order. */
+static bool is_behind(const struct pass *p, const struct sbt_record *record)
+{
+    return p->filter && p->filter->seq_end && record->seq >= p->filter->seq_end;
+}
+
+/* ---- nodes --------------------------------------------------------------------------------- */
+
+static void widen(int64_t *first_ns, int64_t *last_ns, int64_t start_ns, int64_t end_ns)
+{
+    if (start_ns < *first_ns)
+        *first_ns = start_ns;
+    if (end_ns > *last_ns)
+        *last_ns = end_ns;
+}
+
+static void note_span(struct tsm_model_counts *c, const struct tsm_span *span)
+{
+    if (span->kind == TSM_TIME_UNKNOWN || span->axis == TSM_AXIS_DEVICE)
+        return;
+    if (span->axis == TSM_AXIS_HOST) {
+        widen(&c->first_ns, &c->last_ns, span->start_ns, span->end_ns);
+        return;
+    }
+    c->virtual_count++;
+    widen(&c->virtual_first_ns, &c->virtual_last_ns, span->start_ns, span->end_ns);
+}
+
+static int report_command(void *user, const struct tsm_command_node *command)
+{
+    struct pass *p = user;
+    struct tsm_model_counts *c = p->counts;
+
+    c->command_count++;
+    if (command->work == TSM_WORK_ORDER)
+        c->order_count++;
+    else if (command->gpu.kind == TSM_TIME_MEASURED)
+        c->measured_count++;
+    else if (command->gpu.kind == TSM_TIME_DERIVED)
+        c->derived_count++;
+    else
+        c->unknown_count++;
+    if (command->work != TSM_WORK_ORDER)
+        note_span(c, &command->gpu);
+    return p->visitor->command ? p->visitor->command(p->visitor->user, command) : 0;
+}
+
+/* A call that returns when its command is complete says when the command ran, more or less. */
+static struct tsm_span derived_span(const struct tsm_type_work *type,
+                                    const struct sbt_record *record)
+{
+    struct tsm_span span = {.axis = TSM_AXIS_HOST};
+
+    if (!(type->schema->flags & SBT_SCHEMA_BLOCKS) || record->flags & SBT_RECORD_UNFINISHED)
+        return span;
+    span.kind = TSM_TIME_DERIVED;
+    span.is_at_most = true;
+    span.start_ns = (int64_t)record->time_ns;
+    span.end_ns = (int64_t)(record->time_ns + record->duration_ns);
+    span.error_ns = record->duration_ns;
+    return span;
+}
+
+/* Reports a command with each of its times from elsewhere; without one if there is none. */
+static int report_times(struct pass *p, const struct tsm_command_node *command)
+{
+    const struct tsm_model_times *times = p->visitor->times;
+    struct tsm_command_node node = *command;
+    struct tsm_command_time time = {.stream = node.stream, .position = node.position};
+    bool is_timed = false;
+    int more, error = 0;
+
+    while (!error && (more = times->next(times->user, node.seq, &time)) != 0) {
+        if (more < 0)
+            return more;
+        node.part = time.part;
+        node.run = time.run;
+        node.gpu = time.span;
+        is_timed = true;
+        error = report_command(p, &node);
+    }
+    return error || is_timed ? error : report_command(p, &node);
+}
+
+static int add_command(struct pass *p, const struct sbt_record *record,
+                       const struct tsm_type_work *type, const char *label)
+{
+    struct tsm_command_node node = {
+        .schema = type->schema,
+        .label = label,
+        .seq = record->seq,
+        .position = record->position,
+        .stream = record->stream,
+        .thread = record->thread,
+        .stack = record->stack,
+        .call_ns = record->time_ns,
+        .returned_ns = record->time_ns + record->duration_ns,
+    };
+
+    tsm_work_describe(&node, p->reader, record, type, &p->memory);
+    if (p->visitor->times)
+        return report_times(p, &node);
+    node.gpu = derived_span(type, record);
+    return tsm_pending_add(&p->pending, &node);
+}
+
+static bool is_sent(const struct sbt_record *record, const struct tsm_type_work *type)
+{
+    return type->is_command && record->stream != SBT_STREAM_NONE &&
+           !(record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED));
+}
+
+static int visit_call(struct pass *p, const struct sbt_record *record,
+                      const struct tsm_type_work *type)
+{
+    const struct tsm_call_node call = {
+        .record = record,
+        .schema = type->schema,
+        .label = tsm_labels_of(&p->labels, record->thread),
+        .is_command = is_sent(record, type),
+        .is_wait = type->is_wait,
+    };
+    int error = 0;
+
+    p->counts->record_count++;
+    if (SBT_TYPE_API(record->type) == SBT_API_CORE)
+        return 0;
+    widen(&p->counts->first_ns, &p->counts->last_ns, (int64_t)record->time_ns,
+          (int64_t)(record->time_ns + record->duration_ns));
+    if (p->visitor->call)
+        error = p->visitor->call(p->visitor->user, &call);
+    return error || !call.is_command ? error : add_command(p, record, type, call.label);
+}
+
+struct tsm_span tsm_span_of_time(uint64_t start_ns, uint64_t duration_ns, uint32_t flags,
+                                 uint64_t error_ns)
+{
+    const struct tsm_span span = {
+        .kind = TSM_TIME_MEASURED,
+        .axis = flags & SBT_GPU_TIME_VIRTUAL      ? TSM_AXIS_VIRTUAL
+                : flags & SBT_GPU_TIME_CALIBRATED ? TSM_AXIS_HOST
+                                                  : TSM_AXIS_DEVICE,
+        .is_at_most = flags & SBT_GPU_TIME_AT_MOST,
+        .start_ns = (int64_t)start_ns,
+        .end_ns = (int64_t)(start_ns + duration_ns),
+        .error_ns = error_ns,
+    };
+
+    if (span.end_ns < span.start_ns) /* a time that nothing can have */
+        return (struct tsm_span){.kind = TSM_TIME_UNKNOWN};
+    return span;
+}
+
+static int note_time(struct pass *p, const struct sbt_record *record)
+{
+    const uint64_t *s = record->slots;
+    const uint64_t run = record->slot_count > TIME_RUN ? s[TIME_RUN] : 0;
+    struct tsm_command_time time;
+    int result;
+
+    if (p->visitor->times || record->slot_count <= TIME_FLAGS || s[TIME_STREAM] > UINT32_MAX ||
+        s[TIME_PART] > UINT32_MAX || run > UINT32_MAX)
+        return 0;
+    time = (struct tsm_command_time){.stream = (uint32_t)s[TIME_STREAM],
+                                     .position = s[TIME_POSITION],
+                                     .part = (uint32_t)s[TIME_PART],
+                                     .run = (uint32_t)run};
+    time.span = tsm_span_of_time(s[TIME_START], s[TIME_DURATION], (uint32_t)s[TIME_FLAGS],
+                                 record->slot_count > TIME_ERROR ? s[TIME_ERROR] : 0);
+    result = tsm_pending_time(&p->pending, &time);
+    p->counts->stray_time_count += result == 1;
+    return result == 1 ? 0 : result;
+}
+
+/* ---- the pass ------------------------------------------------------------------------------ */
+
+static int note_memory(struct pass *p, const struct sbt_record *record,
+                       const struct tsm_type_work *type, bool is_wanted)
+{
+    struct tsm_memory_node change;
+    int result = type->schema ? tsm_memory_note(&p->memory, record, type->schema, &change) : 0;
+
+    if (result != 1)
+        return result;
+    return is_wanted && p->visitor->memory ? p->visitor->memory(p->visitor->user, &change) : 0;
+}
+
+static int note_record(struct pass *p, const struct sbt_record *record)
+{
+    const bool is_wanted = is_selected(p, record);
+    const struct tsm_type_work *type;
+    int error;
+
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME))
+        return note_time(p, record);
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MARK))
+        return tsm_labels_note(&p->labels, p->reader, record);
+    type = find_type(p, record);
+    if (!type)
+        return tsm_fail(TSM_E_MEMORY, "out of memory for types of records");
+    error = note_memory(p, record, type, is_wanted);
+    return !error && is_wanted ? visit_call(p, record, type) : error;
+}
+
+static int read_records(struct pass *p)
+{
+    const struct sbt_record *record;
+    struct sbt_cursor *cursor = NULL;
+    int error = sbt_cursor_create(&cursor, p->reader, NULL, 1);
+
+    while (!error && (error = sbt_cursor_next(cursor, &record)) == 1) {
+        if (is_behind(p, record) &&
+            (!p->pending.untimed_count || p->behind_count++ > LOOK_BEHIND)) {
+            error = 0;
+            break;
+        }
+        error = note_record(p, record);
+    }
+    sbt_cursor_destroy(cursor);
+    return error ? error : tsm_pending_end(&p->pending);
+}
+
+int tsm_model_pass(struct tsm_model_counts *out, struct sbt_reader *reader,
+                   const struct sbt_filter *filter, const struct tsm_model_visitor *visitor)
+{
+    struct pass p = {.counts = out, .reader = reader, .filter = filter, .visitor = visitor};
+    int error;
+
+    *out = (struct tsm_model_counts){.first_ns = INT64_MAX,
+                                     .last_ns = INT64_MIN,
+                                     .virtual_first_ns = INT64_MAX,
+                                     .virtual_last_ns = INT64_MIN};
+    p.pending.report = report_command;
+    p.pending.user = &p;
+    error = read_records(&p);
+    if (out->first_ns > out->last_ns)
+        out->first_ns = out->last_ns = 0;
+    if (!out->virtual_count)
+        out->virtual_first_ns = out->virtual_last_ns = 0;
+    free(p.types);
+    tsm_map_finish(&p.places);
+    tsm_labels_finish(&p.labels);
+    tsm_memory_finish(&p.memory);
+    tsm_pending_finish(&p.pending);
+    return error;
+}

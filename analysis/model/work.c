@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/model/work.h"
+
+#include "api/traits.h"
+
+const char *tsm_work_name(enum tsm_work work)
+{
+    static const char *const names[TSM_WORK_COUNT] = {"other", "kernel",        "copy",   "fill",
+                                                      "graph", "host_function", "submit", "order"};
+
+    return names[work];
+}
+
+const char *tsm_place_name(enum tsm_place place)
+{
+    static const char *const names[TSM_PLACE_COUNT] = {"unknown", "host", "device", "array"};
+
+    return names[place];
+}
+
+const char *tsm_time_kind_name(enum tsm_time_kind kind)
+{
+    return kind == TSM_TIME_MEASURED  ? "measured"
+           : kind == TSM_TIME_DERIVED ? "derived"
+                                      : "unknown";
+}
+
+/* ---- types --------------------------------------------------------------------------------- */
+
+static bool has_role(const struct sbt_schema *schema, enum sbt_role role)
+{
+    return sbt_schema_role(schema, role) >= 0;
+}
+
+static bool has_source(const struct sbt_schema *schema)
+{
+    return has_role(schema, SBT_ROLE_SRC) || has_role(schema, SBT_ROLE_HOST_SRC);
+}
+
+static bool has_destination(const struct sbt_schema *schema)
+{
+    return has_role(schema, SBT_ROLE_DST) || has_role(schema, SBT_ROLE_HOST_DST);
+}
+
+static enum tsm_work work_of(const struct sbt_schema *schema)
+{
+    const uint32_t graph = tsm_graph_traits(schema->type);
+
+    if (schema->kind != SBT_KIND_COMMAND)
+        return TSM_WORK_ORDER;
+    if (graph & TSM_TRAIT_LAUNCHES_GRAPH)
+        return TSM_WORK_GRAPH;
+    if (graph & TSM_TRAIT_HOST_FUNCTION)
+        return TSM_WORK_HOST_FUNCTION;
+    if (tsm_call_traits(schema).traits & (TSM_TRAIT_SUBMITS | TSM_TRAIT_HOST_FUNCTION))
+        return TSM_WORK_SUBMIT;
+    if (has_role(schema, SBT_ROLE_FUNCTION) || has_role(schema, SBT_ROLE_FUNCTION_NAME))
+        return TSM_WORK_KERNEL;
+    if (has_source(schema) && has_destination(schema))
+        return TSM_WORK_COPY;
+    if (has_destination(schema))
+        return TSM_WORK_FILL;
+    return tsm_api_traits(schema->type) & TSM_API_KERNEL ? TSM_WORK_SUBMIT : TSM_WORK_OTHER;
+}
+
+struct tsm_type_work tsm_work_of_type(const struct sbt_schema *schema)
+{
+    struct tsm_type_work type = {.schema = schema};
+
+    if (!schema)
+        return type;
+    type.is_command = schema->kind == SBT_KIND_COMMAND || schema->kind == SBT_KIND_SIGNAL ||
+                      schema->kind == SBT_KIND_WAIT;
+    type.is_wait = schema->kind == SBT_KIND_SYNC || schema->flags & SBT_SCHEMA_BLOCKS;
+    type.work = type.is_command ? work_of(schema) : TSM_WORK_OTHER;
+    return type;
+}
+
+/* ---- one command --------------------------------------------------------------------------- */
+
+static uint64_t role_of(const struct tsm_type_work *type, const struct sbt_record *record,
+                        enum sbt_role role)
+{
+    return sbt_record_role(type->schema, record, role, 0);
+}
+
+static bool carries_bytes(const struct tsm_type_work *type, const struct sbt_record *record)
+{
+    const int slot = sbt_schema_role(type->schema, SBT_ROLE_PAYLOAD);
+    struct sbt_blob blob;
+
+    return slot >= 0 && sbt_record_blob(record, (uint32_t)slot, &blob) && blob.size;
+}
+
+/* Returns the place of an operand that has two roles, one for each kind of address. */
+static enum tsm_place place_of(const struct tsm_type_work *type, const struct sbt_record *record,
+                               const struct tsm_memory *memory, enum sbt_role device_role,
+                               enum sbt_role host_role)
+{
+    const uint64_t device = role_of(type, record, device_role),
+                   host = role_of(type, record, host_role);
+    const bool is_sent = device_role == SBT_ROLE_SRC && carries_bytes(type, record);
+
+    if (device)
+        return tsm_memory_place(memory, device, is_sent ? TSM_PLACE_UNKNOWN : TSM_PLACE_DEVICE);
+    return host ? tsm_memory_place(memory, host, TSM_PLACE_UNKNOWN) : TSM_PLACE_ARRAY;
+}
+
+static void describe_kernel(struct tsm_command_node *node, struct sbt_reader *reader,
+                            const struct sbt_record *record, const struct tsm_type_work *type)
+{
+    const uint64_t name = role_of(type, record, SBT_ROLE_FUNCTION_NAME);
+
+    node->kernel = name ? sbt_reader_string(reader, (uint32_t)name) : NULL;
+    for (unsigned i = 0; i < 3; i++) {
+        node->grid[i] = (uint32_t)role_of(type, record, (enum sbt_role)(SBT_ROLE_GRID_X + i));
+        node->block[i] = (uint32_t)role_of(type, record, (enum sbt_role)(SBT_ROLE_BLOCK_X + i));
+    }
+    node->shared_size = role_of(type, record, SBT_ROLE_SHARED_SIZE);
+}
+
+void tsm_work_describe(struct tsm_command_node *node, struct sbt_reader *reader,
+                       const struct sbt_record *record, const struct tsm_type_work *type,
+                       const struct tsm_memory *memory)
+{
+    node->work = type->work;
+    if (type->work == TSM_WORK_KERNEL)
+        describe_kernel(node, reader, record, type);
+    if (type->work != TSM_WORK_COPY && type->work != TSM_WORK_FILL)
+        return;
+    node->bytes = role_of(type, record, SBT_ROLE_SIZE);
+    node->to = place_of(type, record, memory, SBT_ROLE_DST, SBT_ROLE_HOST_DST);
+    if (type->work == TSM_WORK_COPY)
+        node->from = place_of(type, record, memory, SBT_ROLE_SRC, SBT_ROLE_HOST_SRC);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Clocks that times of commands are on, and whether those times fit what the host saw: a command
+ * starts after its call began, and it has ended when a call that waited for it returns.
+ */
+#ifndef ANALYSIS_TIME_CLOCKS_H
+#define ANALYSIS_TIME_CLOCKS_H
+
+#include "analysis/model/pass.h"
+#include "analysis/time/samples.h"
+
+/* Rules that a time can contradict. */
+enum tsm_clock_rule {
+    TSM_CLOCK_CALLED, /* it starts before its call began */
+    TSM_CLOCK_KNOWN,  /* it ends after a call that waited for it returned */
+};
+
+/* A bound that the host sets to the offset between a clock and its own. */
+struct tsm_clock_bound {
+    bool is_known;
+    int64_t offset_ns;       /* to be added to the clock's times */
+    uint64_t seq, other_seq; /* the command, and the call that sets the bound */
+    uint32_t stream;
+    const char *call; /* names of both; as long as the reader */
+    const char *other_call;
+};
+
+/* One clock: the devices of an API have one of each kind, as a trace does not tell them apart. */
+struct tsm_clock {
+    uint32_t api;
+    enum tsm_time_axis axis;
+    uint64_t command_count;
+    int64_t first_ns, last_ns;          /* from the first start to the last end */
+    struct tsm_samples errors;          /* of the starts, as they were measured */
+    struct tsm_clock_bound least, most; /* unknown for virtual time */
+};
+
+/* A time that contradicts the host by more than the errors of both. */
+struct tsm_clock_contradiction {
+    enum tsm_clock_rule rule;
+    uint64_t seq, other_seq;
+    uint32_t stream;
+    const char *call, *other_call;
+    uint64_t by_ns, error_ns; /* by: beyond the error */
+};
+
+#define TSM_CLOCK_CONTRADICTION_MAX 1000u /* that are kept; all are counted */
+
+/* A zeroed struct is empty. */
+struct tsm_clocks {
+    struct tsm_clock *list;
+    size_t count, capacity;
+    struct tsm_clock_contradiction
+        *contradictions; /* of times on the host's clock, in the order of the pass */
+    size_t contradiction_count, contradiction_capacity;
+    uint64_t contradiction_total;
+    uint64_t derived_count, unknown_count; /* commands without a measured time */
+    bool is_replay; /* times are those of runs of a replay: no call of this trace bounds them */
+};
+
+/* Reads the trace twice: waits come after the commands that they wait for. Memory grows with waits.
+ * Returns 0 or a negative tsm_error. */
+int tsm_clocks_collect(struct tsm_clocks *out, struct sbt_reader *reader,
+                       const struct sbt_filter *filter);
+void tsm_clocks_finish(struct tsm_clocks *clocks);
+
+/* Tests whether no one offset brings all times of a clock between the host's bounds, give or take
+ * the largest error: it runs at another speed, or something is wrong. */
+bool tsm_clock_drifts(const struct tsm_clock *clock);
+
+#endif

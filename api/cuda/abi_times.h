@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A private interface of the software GPU's libcuda.so.1: when the device carried out what a call
+ * sent, exactly, and without a command that would change it. NVIDIA's driver has nothing like it.
+ * Whoever wants it looks for TSM_EMU_TIMES_SYMBOL in the library, a function of type
+ * tsm_emu_times_function, and goes on without it where there is none.
+ *
+ * Times are nanoseconds: of CLOCK_MONOTONIC, or in virtual time (TS_EMU_TIME=virtual, docs/emu.md),
+ * where 0 is the first cuInit().
+ */
+#ifndef API_CUDA_ABI_TIMES_H
+#define API_CUDA_ABI_TIMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TSM_EMU_TIMES_SYMBOL  "tsm_emu_times"
+#define TSM_EMU_TIMES_VERSION 1u
+
+struct tsm_emu_ticket; /* what one call sent to the device */
+
+enum tsm_emu_times_state {
+    TSM_EMU_TIMES_NOT_YET, /* something of it has not run */
+    TSM_EMU_TIMES_KNOWN,
+    TSM_EMU_TIMES_NONE, /* the call sent nothing: it failed, or became part of a graph */
+};
+
+/* Any thread may call these, with no restriction on what it holds; none of them waits for the
+ * device or counts as a call of the driver. */
+struct tsm_emu_times {
+    uint32_t version; /* TSM_EMU_TIMES_VERSION; later ones only add members */
+    bool is_virtual;
+
+    /* Returns the time now: in virtual time the clock of the calling thread. */
+    uint64_t (*now)(void);
+
+    /* Between these two, all that the calling thread sends belongs to the ticket. Returns NULL if
+     * out of memory. A thread has one at a time: begin it right before the call and end it right
+     * after. */
+    struct tsm_emu_ticket *(*begin)(void);
+    void (*end)(struct tsm_emu_ticket *ticket);
+
+    /* Says when the first of the ticket's commands started and the last one ended; marks, such as a
+     * recorded event, count only where there is nothing else. The ticket goes with any answer but
+     * NOT_YET. */
+    enum tsm_emu_times_state (*read)(struct tsm_emu_ticket *ticket, uint64_t *start_ns,
+                                     uint64_t *end_ns);
+
+    /* Gives an ended ticket up that nobody will read. NULL: nothing. */
+    void (*drop)(struct tsm_emu_ticket *ticket);
+
+    /* Between aside(true) and aside(false) the calling thread's calls take no virtual time, nor
+     * does what they send: they are a recorder's, not the program's. They may be nested. A wait
+     * does not move the thread's clock, and a question is answered as of that clock. */
+    void (*aside)(bool begins);
+};
+
+/* Returns NULL before cuInit(). Valid as long as the library is loaded. */
+typedef const struct tsm_emu_times *(*tsm_emu_times_function)(void);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/cuda/source/emu_times.h"
+
+#include <stddef.h>
+
+const struct tsm_emu_times *cuda_emu_times;
+
+static tsm_emu_times_function ask;
+
+void cuda_emu_times_found(void *function)
+{
+    ask = (tsm_emu_times_function)function;
+}
+
+void cuda_emu_times_bind(void)
+{
+    if (ask && !cuda_emu_times)
+        cuda_emu_times = ask();
+}

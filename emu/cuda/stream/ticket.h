@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tickets: when the commands of one call ran, for api/cuda/abi_times.h. Under the scheduler's lock.
+ */
+#ifndef EMU_TICKET_H
+#define EMU_TICKET_H
+
+#include "emu/cuda/stream/stream.h"
+
+/* The command that is being sent belongs to the calling thread's ticket, if it has one. */
+void emu_ticket_join(struct emu_command *command);
+
+/* The command is done, and its times are known. */
+void emu_ticket_done(struct emu_command *command);
+
+#endif

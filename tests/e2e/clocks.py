@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tracesmith clocks`: times that were recorded fit the host's calls; one that is moved does not, and both records
+are named; without calibration the offset that was hidden lies between the bounds."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BIN = pathlib.Path(os.environ['TEST_BIN'])
+PROGRAMS = pathlib.Path(os.environ['TEST_PROGRAMS'])
+VULKAN = pathlib.Path(os.environ['TEST_VULKAN_PROGRAMS'])
+LAVAPIPE = pathlib.Path('/usr/share/vulkan/icd.d/lvp_icd.x86_64.json')
+START, FLAGS = 3, 5  # slots of gpu_time
+MOVED = 1 << 40
+
+
+def run(words, status=0, **settings):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=200, check=False,
+                          env={**os.environ, **settings})
+    assert done.returncode == status or status is None, (words, done.returncode, done.stdout[-600:], done.stderr[-600:])
+    return done.stdout
+
+
+def clocks(trace, status=0, *options):
+    return json.loads(run([BIN / 'tracesmith', 'clocks', '--json', *options, trace], status))
+
+
+def times(trace):
+    shown = run([BIN / 'tracesmith', 'view', '--json', trace])
+    return [r for r in map(json.loads, shown.splitlines()) if r.get('call') == 'gpu_time']
+
+
+def altered(trace, seq, slot, value):
+    path = trace.with_name('altered.sbt')
+    path.unlink(missing_ok=True)
+    run([PROGRAMS / 'alter_trace', trace, path, 'slot', seq, f'{slot}:{value % (1 << 64)}'])
+    return path
+
+
+def test_moved(trace):
+    """One time before its call, and one after a wait for its stream."""
+    assert not clocks(trace)['contradictions']
+    one = times(trace)[0]
+    found = clocks(altered(trace, one['seq'], START, one['args']['start_ns'] - MOVED), 1)
+    assert found['contradiction_count'] == 1, found
+    assert found['contradictions'][0]['contradicts'] == 'starts before', found
+    assert found['contradictions'][0]['by_ns'] > MOVED / 2, found
+    # The last of what the program waited for.
+    waited = [one for one in times(trace) if 'ends after' in
+              run([BIN / 'tracesmith', 'clocks', altered(trace, one['seq'], START, one['args']['start_ns'] + MOVED)], None)]
+    assert waited, trace
+    late = clocks(altered(trace, waited[-1]['seq'], START, waited[-1]['args']['start_ns'] + MOVED), 1)['contradictions'][0]
+    assert late['contradicts'] == 'ends after' and late['other_seq'] >= late['seq'] and late['by_ns'] > MOVED / 2, late
+    shown = run([BIN / 'tracesmith', 'clocks', altered(trace, one['seq'], START, one['args']['start_ns'] - MOVED)], 1)
+    assert 'starts before' in shown, shown
+
+
+def test_hidden(trace):
+    """All times on a clock of the device's own, MOVED ahead of the host's."""
+    for one in times(trace):
+        altered(trace, one['seq'], FLAGS, 0).rename(trace.with_name('hidden.sbt'))
+        trace = trace.with_name('hidden.sbt')
+        altered(trace, one['seq'], START, one['args']['start_ns'] + MOVED).rename(trace)
+    found = clocks(trace)
+    clock = found['clocks'][0]
+    assert clock['clock'] == 'device' and not found['drifting_count'], found
+    assert clock['offset_least_ns'] <= -MOVED <= clock['offset_most_ns'], clock
+    # One of them earlier than the host allows beside the others.
+    one = times(trace)[0]
+    found = clocks(altered(trace, one['seq'], START, one['args']['start_ns'] - MOVED), 1)
+    assert found['drifting_count'] == 1, found
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix='ts-clocks.') as folder:
+        trace = pathlib.Path(folder) / 't.sbt'
+        settings = {'LD_LIBRARY_PATH': os.environ['TEST_EMU'], 'TS_TEST_PTX': str(PROGRAMS / 'kernels.ptx')}
+        record = {**settings, 'LD_PRELOAD': os.environ['TEST_CAPTURE'], 'TS_OUTPUT': str(trace), 'TS_GPU_TIME': '1'}
+        run([PROGRAMS / 'saxpy'], **record, TS_EMU_TIME='virtual')
+        assert [c['clock'] for c in clocks(trace)['clocks']] == ['virtual']
+        trace.unlink()
+        run([PROGRAMS / 'pipeline', '3'], **record)
+        assert clocks(trace)['clocks'][0]['clock'] == 'host'
+        test_moved(trace)
+        test_hidden(trace)
+        trace.unlink()
+        run([PROGRAMS / 'saxpy'], **{**record, 'TS_GPU_TIME': '0'})
+        found = clocks(trace)
+        assert not found['clocks'] and found['unknown_count'] + found['derived_count'], found
+        if LAVAPIPE.exists():
+            trace.unlink()
+            run([VULKAN / 'vk_modes', 'plain'], **{**record, 'VK_ICD_FILENAMES': str(LAVAPIPE)})
+            assert clocks(trace)['clocks'][0]['api'] == 'vulkan'
+
+
+if __name__ == '__main__':
+    if os.environ.get('TEST_SANITIZED'):
+        sys.exit(77)
+    main()

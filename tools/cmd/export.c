@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command.h"
+
+#include "base/output_file.h"
+#include "export/sites.h"
+#include "tools/named_output.h"
+#include "tools/selection.h"
+#include "tools/stats/frame_names.h"
+#include "tools/text/json_out.h"
+#include "tools/terminal.h"
+#include "tools/trace_open.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct export_values {
+    const char *output;
+    bool force, json;
+    struct tsm_selection_streams streams;
+    struct tsm_selection_range range;
+};
+
+static const struct tsm_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(export_values, output),
+     .argument = "FILE",
+     .help = "Where to write it. Default: standard output, \"-\"."},
+    TSM_OUTPUT_FORCE(export_values, force),
+    TSM_SELECTION_OPTIONS(export_values, streams, range),
+    {.name = "json",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(export_values, json),
+     .help = "Say what was written as one JSON object, schema \"tsexport/1\". Needs --output."},
+    {0},
+};
+
+/* ---- formats ------------------------------------------------------------------------------ */
+
+struct exported {
+    struct sbt_reader *reader;
+    struct tsm_summary summary;
+    struct tsm_sites sites;
+};
+
+static int folded(FILE *out, const struct exported *e)
+{
+    tsm_export_folded(out, &e->sites);
+    return 0;
+}
+
+static int speedscope(FILE *out, const struct exported *e)
+{
+    tsm_export_speedscope(out, &e->sites, sbt_reader_name(e->reader));
+    return 0;
+}
+
+static int pprof(FILE *out, const struct exported *e)
+{
+    const struct tsm_model_counts *c = &e->summary.counts;
+
+    return tsm_export_pprof(out, &e->sites, sbt_reader_session(e->reader)->start_realtime_ns,
+                            (uint64_t)(c->last_ns - c->first_ns));
+}
+
+static const struct format {
+    const char *name;
+    int (*write)(FILE *out, const struct exported *e);
+    bool is_binary;
+} formats[] = {
+    {"folded", folded, false}, {"speedscope", speedscope, false}, {"pprof", pprof, true}};
+
+static const struct format *find_format(const char *name)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    return NULL;
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+static int collect(struct exported *e, const struct export_values *v)
+{
+    struct tsm_symbols *symbols = NULL;
+    struct tsm_frame_names names;
+    struct sbt_filter filter;
+    int error = tsm_selection_filter(&filter, e->reader, &v->streams, &v->range);
+
+    if (!error)
+        error = tsm_summary_collect(&e->summary, e->reader, &filter, TSM_TIME_BY_SITE);
+    if (!error)
+        error = tsm_symbols_create(&symbols, e->reader);
+    names = tsm_frame_names(symbols);
+    if (!error)
+        error = tsm_sites_build(&e->sites, &e->summary, e->reader, &names);
+    tsm_symbols_destroy(symbols);
+    return error;
+}
+
+static int write_file(const struct exported *e, const struct format *format, const char *path)
+{
+    struct tsm_output_file out;
+    int error = tsm_output_file_begin(&out, path);
+
+    if (error)
+        return error;
+    error = format->write(out.file, e);
+    return tsm_output_file_end(&out, error != 0);
+}
+
+static void print_json(const struct exported *e, const struct format *format, const char *path)
+{
+    struct tsm_json j = {.out = stdout};
+
+    tsm_json_begin(&j, "tsexport/1");
+    tsm_json_put_string(&j, "trace", sbt_reader_name(e->reader));
+    tsm_json_put_string(&j, "format", format->name);
+    tsm_json_put_string(&j, "output", path);
+    tsm_json_put_u64(&j, "stack_count", e->sites.sample_count);
+    tsm_json_put_u64(&j, "command_count",
+                     e->summary.counts.command_count - e->summary.counts.order_count);
+    tsm_json_put_u64(&j, "total_ns", e->sites.total_ns);
+    tsm_json_end(&j);
+}
+
+static void note_missing(const struct exported *e)
+{
+    const struct tsm_model_counts *c = &e->summary.counts;
+
+    if (!c->record_count)
+        tsm_selection_note_nothing(e->reader);
+    else if (!e->sites.total_ns)
+        tsm_note("%s: no times of the device; 'tsrecord --gpu-time=1' records them",
+                 sbt_reader_name(e->reader));
+}
+
+static int export_trace(struct exported *e, const struct export_values *v,
+                        const struct format *format, const char *path)
+{
+    size_t told = 0;
+    int error;
+
+    tsm_trace_show_progress(e->reader, "exporting");
+    error = collect(e, v);
+    tsm_trace_show_progress(e->reader, NULL);
+    if (!error)
+        error = write_file(e, format, path);
+    if (error)
+        tsm_complain_error();
+    else
+        note_missing(e);
+    if (!error && v->json)
+        print_json(e, format, path);
+    tsm_trace_note_damage(e->reader, &told);
+    tsm_sites_finish(&e->sites);
+    tsm_summary_finish(&e->summary);
+    sbt_reader_destroy(e->reader);
+    return error ? TSM_EXIT_ERROR : TSM_EXIT_OK;
+}
+
+static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
+{
+    const struct export_values *v = values;
+    const struct format *format = find_format(words->words[0]);
+    const char *path = v->output ? v->output : "-";
+    struct exported e = {0};
+
+    if (!format)
+        return tsm_complain("unknown format '%s'; there are folded, speedscope and pprof",
+                            words->words[0]);
+    if (v->json && strcmp(path, "-") == 0)
+        return tsm_complain("--json needs --output: standard output has the object");
+    if (format->is_binary && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+        return tsm_complain("%s is not for a terminal; name a file with -o", format->name);
+    if (tsm_output_check(path, TSM_OUTPUT_OTHER, words->words[1], v->force))
+        return tsm_complain_error();
+    e.reader = tsm_trace_open(words->words[1]);
+    return e.reader ? export_trace(&e, v, format, path) : TSM_EXIT_ERROR;
+}
+
+const struct tsm_command tsm_command_export = {
+    .name = "export",
+    .summary = "write device time by launch site for flame graphs and pprof",
+    .synopsis = "[OPTION]... folded|speedscope|pprof TRACE",
+    .description =
+        "Writes what the device spent its time on in the format of another tool: for each host "
+        "stack that "
+        "sent commands the name of the kernel, copy or submit and its time, innermost. Traces need "
+        "times "
+        "(tsrecord --gpu-time=1) and stacks (which tsrecord takes by default).\n\n"
+        "folded: a line for each stack, for flamegraph.pl and inferno. speedscope: JSON for "
+        "www.speedscope.app. pprof: profile.proto, not compressed, with the number of commands and "
+        "their "
+        "nanoseconds.",
+    .examples = "tracesmith export folded t.sbt | flamegraph.pl --countname=ns >t.svg\n"
+                "tracesmith export speedscope -o t.speedscope.json t.sbt\n"
+                "tracesmith export pprof -o t.pb t.sbt && pprof -top t.pb\n",
+    .exit_status = "0|written\n"
+                   "2|the trace cannot be read, or the file cannot be written",
+    .options = options,
+    .values_size = sizeof(struct export_values),
+    .operand = "folded|speedscope|pprof",
+    .word_min = 2,
+    .word_max = 2,
+    .run = run,
+};
