@@ -60,9 +60,25 @@ static void share(struct tsm_pending *p)
     p->may_change = true;
 }
 
+/* The lock is held. The command writes over the bytes, but has not begun before the program lets
+ * it: until then they are there. */
+static bool is_put_off(struct tsm_readbacks *r, struct tsm_pending *p,
+                       const struct tsm_stream *stream, uint64_t position, bool covers)
+{
+    if (!tsm_gates_hold(&r->gates, stream, position, p->stream, p->position))
+        return false;
+    if (!p->over) {
+        p->over = stream;
+        p->over_position = position;
+    }
+    p->is_gated = true;
+    p->is_covered |= covers;
+    return true;
+}
+
 /* The lock is held. What is sent over bytes that are not known to be there makes it a race to read
- * them: forget them, unless some of them remain. Of HSA the program may have known
- * before by looking at memory: for what another queue overwrites that is said. */
+ * them: forget them, unless some of them remain, or it is put off. Of HSA the program may have
+ * known before by looking at memory: for what another queue overwrites that is said. */
 static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *box,
                                const struct tsm_stream *stream, uint64_t position)
 {
@@ -70,7 +86,8 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
 
     for (uint32_t i = 0; i < r->count; i++) {
         struct tsm_pending *p = &r->all[i];
-        if (p->owes < TSM_MAY_WRITE && !p->is_announced && tsm_boxes_overlap(&p->box, box)) {
+        if (p->owes < TSM_MAY_WRITE && !p->is_announced && tsm_boxes_overlap(&p->box, box) &&
+            !is_put_off(r, p, stream, position, covers(box, &p->box))) {
             if (p->stream != stream && p->stream->api == SBT_API_HSA) {
                 p->over = stream;
                 p->over_position = position;
@@ -147,7 +164,8 @@ static bool forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
             is_contested |= p->is_contested;
             continue;
         }
-        if (p->owes == TSM_OWES_BYTES && d->owes == TSM_MAY_WRITE && reaches(d, &p->box))
+        if (p->owes == TSM_OWES_BYTES && d->owes == TSM_MAY_WRITE && reaches(d, &p->box) &&
+            !is_put_off(r, p, stream, d->position, false))
             share(p);
         r->all[kept++] = *p;
     }
@@ -425,6 +443,17 @@ static bool is_contested(const struct tsm_readbacks *r, const struct tsm_pending
     return found;
 }
 
+/* The lock is held. A later command that was behind a gate may have begun by now. */
+static void resolve(struct tsm_readbacks *r, struct tsm_pending *p)
+{
+    const bool is_alone = tsm_pending_is_alone(r, p);
+
+    p->over = NULL;
+    p->is_overwritten = !is_alone && p->is_covered;
+    if (!is_alone)
+        share(p);
+}
+
 /* Finds the oldest one that is known to be complete. */
 static bool find_complete(struct tsm_readbacks *r, struct tsm_pending *out)
 {
@@ -438,6 +467,8 @@ static bool find_complete(struct tsm_readbacks *r, struct tsm_pending *out)
             is_contested(r, &r->all[i]))
             continue;
         *out = r->all[i];
+        if (out->is_gated)
+            resolve(r, out);
         found = true;
     }
     tsm_lock_give(&r->lock);
@@ -484,13 +515,14 @@ static void write_complete(struct tsm_session *s)
     lane = tsm_thread_lane(s);
     tsm_lock_take(&s->readbacks->writing);
     while (lane && find_complete(s->readbacks, &p)) {
-        bool owes = p.owes == TSM_OWES_BYTES;
+        bool owes = p.owes == TSM_OWES_BYTES && !p.is_overwritten;
         if (owes && !p.over)
             write_bytes(lane, &p);
         else if (owes && !is_complete(p.over, p.over_position))
             tsm_session_unmodelled(CHANGED, true);
         take_out(s->readbacks, &p);
-        written(s, &p.box, p.stream, p.owes, p.from, p.is_contested);
+        if (!p.is_overwritten)
+            written(s, &p.box, p.stream, p.owes, p.from, p.is_contested);
         tsm_scratch_clear(lane);
     }
     tsm_lock_give(&s->readbacks->writing);

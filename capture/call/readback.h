@@ -7,6 +7,7 @@
 #define CAPTURE_CALL_READBACK_H
 
 #include "capture/session.h"
+#include "capture/call/gate.h"
 #include "capture/call/payload.h"
 
 #define TSM_PENDING_COUNT_MAX 4096u
@@ -24,9 +25,13 @@ struct tsm_pending {
     bool may_change;   /* a command that was sent after it may write some of the bytes, too, or */
                        /* tell the program by memory that they are there */
     bool is_contested; /* a command may use what the program has put there since */
-    /* A later command of another stream that writes the same bytes; NULL: none. */
+    /* A later command that writes the same bytes; NULL: none. Behind a gate it is the first one,
+     * and of another stream else. */
     const struct tsm_stream *over;
     uint64_t over_position;
+    bool is_gated;       /* `over` has not begun while a gate holds it */
+    bool is_covered;     /* ... and leaves none of the bytes, or has an entry that says the same */
+    bool is_overwritten; /* nothing of it is to be recorded */
 };
 
 struct tsm_readbacks {
@@ -36,7 +41,15 @@ struct tsm_readbacks {
     uint32_t
         count; /* changed under the lock, looked at without it: see tsm_readbacks_set_count() */
     struct tsm_pending all[TSM_PENDING_COUNT_MAX]; /* oldest first */
+    struct tsm_gates gates;
 };
+
+/* Tests whether what writes over the bytes has certainly not begun. The lock is held. */
+static inline bool tsm_pending_is_alone(struct tsm_readbacks *r, const struct tsm_pending *p)
+{
+    return p->is_gated &&
+           tsm_gates_hold(&r->gates, p->over, p->over_position, p->stream, p->position);
+}
 
 static inline void tsm_readbacks_set_count(struct tsm_readbacks *r, uint32_t count)
 {

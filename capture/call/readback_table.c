@@ -146,3 +146,18 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
     tsm_gaps_sort(gaps, count);
     return count;
 }
+
+void tsm_readbacks_gate(const struct tsm_call *call, const struct tsm_value *value)
+{
+    struct tsm_readbacks *r = call->lane->session->readbacks;
+
+    tsm_gates_add(&r->gates, &r->lock, call, value);
+}
+
+void tsm_readbacks_function_left(uint32_t stream, uint64_t position)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    if (s)
+        tsm_gates_left(&s->readbacks->gates, &s->readbacks->lock, stream, position);
+}

@@ -36,6 +36,13 @@ void tsm_readbacks_all_complete(struct tsm_session *session, struct tsm_lane *la
  * not wait. */
 void tsm_readbacks_ask(struct tsm_lane *lane);
 
+/* What comes behind the call's command does not begin before the program has stored `value`; NULL:
+ * before the function of the program returns. */
+void tsm_readbacks_gate(const struct tsm_call *call, const struct tsm_value *value);
+
+/* The function of the program at `position` of the stream returns: what is behind it may begin. */
+void tsm_readbacks_function_left(uint32_t stream, uint64_t position);
+
 /* The program can see in its memory that the command is complete, and change what those before it
  * gave back. */
 void tsm_readbacks_observed(const struct tsm_stream *stream, uint64_t position);

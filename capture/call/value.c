@@ -38,6 +38,7 @@ void tsm_value_awaited(const struct tsm_call *call, const struct tsm_value *valu
     tsm_lock_take(&v->lock);
     tsm_values_note_awaited(v, call, value);
     tsm_lock_give(&v->lock);
+    tsm_readbacks_gate(call, value);
 }
 
 void tsm_value_written(struct tsm_call *call, const struct tsm_value *value)

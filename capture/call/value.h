@@ -17,6 +17,9 @@ void tsm_values_publish_completed_number(uint32_t stream, uint64_t position);
 void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes,
                      uint64_t size);
 
+/* Tests whether memory holds a value for which a wait ends. */
+bool tsm_value_is_there(const struct tsm_value *value);
+
 /* Tests whether a value is awaited, or was written, by a command of the stream. */
 bool tsm_values_await(struct tsm_session *session, const struct tsm_stream *stream);
 

@@ -30,6 +30,13 @@ static bool passes(const struct tsm_value *v, uint64_t now)
     return false;
 }
 
+bool tsm_value_is_there(const struct tsm_value *value)
+{
+    uint64_t now = 0;
+
+    return tsm_memory_read(&now, value->address, value->size) && passes(value, now);
+}
+
 /* A value that passes. */
 static uint64_t passing(const struct tsm_value *v)
 {

@@ -23,8 +23,10 @@
 
 void tsm_function_sent(const struct tsm_call *call)
 {
-    if (call->stream)
-        tsm_stream_function_sent(call->stream, call->position);
+    if (!call->stream)
+        return;
+    tsm_stream_function_sent(call->stream, call->position);
+    tsm_readbacks_gate(call, NULL);
 }
 
 /* The bytes are not there yet, or may not be: what the device gets is what it finds then. */

@@ -16,7 +16,8 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
 {
     CUcontext context = cuda_context_of(replay, record->thread);
 
-    *args = (struct cuda_args){replay, &replay->library.calls, record, 0, NULL, 0};
+    *args =
+        (struct cuda_args){.replay = replay, .driver = &replay->library.calls, .record = record};
     if (record->slot_count < slot_count) {
         args->error =
             tsm_fail(TSM_E_FORMAT, "has %u fields, not %u", record->slot_count, slot_count);
@@ -27,40 +28,15 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
         args->error = cuda_fail(args->driver, "cuCtxSetCurrent", result);
 }
 
-static uint64_t slot_named(const struct sbt_schema *schema, const struct sbt_record *record,
-                           const char *name)
+/* Keeps the bytes to compare with the recording: others may write there as soon as they have
+ * arrived. */
+static int receive(struct cuda_args *args, const struct sbt_schema *schema)
 {
-    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++)
-        if (!strcmp(schema->fields[i].name, name))
-            return record->slots[i];
-    return 0;
-}
+    const struct sbt_record *record = args->record;
 
-static CUresult copy_array_also(struct cuda_args *args, const struct sbt_schema *schema)
-{
-    uint64_t id = slot_named(schema, args->record, "srcArray");
-    CUarray array = id ? cuda_object_find(args->replay, CUDA_OBJECT_ARRAY, id) : NULL;
-
-    if (!array)
-        return CUDA_SUCCESS; /* of rows: their own function does it */
-    return args->driver->cuMemcpyAtoHAsync_v2(args->also, array,
-                                              slot_named(schema, args->record, "srcOffset"),
-                                              args->also_size, cuda_arg_stream(args));
-}
-
-/* Copies bytes to compare with the recording to a place of their own: registered memory may be
- * overwritten before. */
-static CUresult copy_also(struct cuda_args *args, const struct sbt_schema *schema)
-{
-    uint64_t src = sbt_record_role(schema, args->record, SBT_ROLE_SRC, 0);
-    CUdeviceptr from = cuda_memory_translate(&args->replay->memory, src);
-
-    if (!src)
-        return copy_array_also(args, schema);
     if (schema->flags & SBT_SCHEMA_BLOCKS)
-        return args->driver->cuMemcpyDtoH_v2(args->also, from, args->also_size);
-    return args->driver->cuMemcpyDtoHAsync_v2(args->also, from, args->also_size,
-                                              cuda_arg_stream(args));
+        return cuda_stream_take_now(args->replay, record, &args->arriving);
+    return cuda_stream_take(args->replay, record, cuda_arg_stream(args), 0, &args->arriving);
 }
 
 int cuda_args_end(struct cuda_args *args, CUresult result)
@@ -68,11 +44,8 @@ int cuda_args_end(struct cuda_args *args, CUresult result)
     const struct sbt_schema *schema = cuda_schema(args->record->type);
 
     cuda_args_sent(args);
-    if (result == CUDA_SUCCESS && !args->error && args->also && schema) {
-        cuda_args_send(args); /* this is the copy that the program made */
-        result = copy_also(args, schema);
-        cuda_args_sent(args);
-    }
+    if (result == CUDA_SUCCESS && !args->error && args->arriving.from && schema)
+        args->error = receive(args, schema);
     if (result != CUDA_SUCCESS && !args->error)
         args->error = cuda_fail(args->driver, schema ? schema->name : "call", result);
     return args->error;
@@ -280,16 +253,16 @@ void *cuda_arg_readback(struct cuda_args *args, size_t size)
     if (to && !cuda_program_host(args->replay, to, 1) &&
         (bytes = cuda_program_late(args->replay, to, size)))
         return bytes;
+    bytes = cuda_registered(args->replay, to, size);
+    if (bytes) {
+        args->arriving = (struct cuda_host_box){bytes, size, 1, 1, size, size};
+        return bytes;
+    }
     stream = cuda_stream_find(args->replay, args->record->stream);
     if (stream)
         bytes = cuda_stream_receive(stream, args->record->position, 0, size);
-    if (!bytes) {
+    if (!bytes)
         args->error = tsm_fail(TSM_E_MEMORY, "no memory for %zu bytes to receive", size);
-        return NULL;
-    }
-    args->also = cuda_registered(args->replay,
-                                 sbt_record_role(schema, args->record, SBT_ROLE_HOST_DST, 0), size);
-    args->also_size = size;
     return bytes;
 }
 

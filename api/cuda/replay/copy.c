@@ -62,35 +62,38 @@ static bool is_programs(const struct cuda_replay *replay, uint64_t address)
     return result != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST;
 }
 
-static void *programs_memory(struct cuda_args *args, uint64_t address, uint64_t size)
+/* Memory for `size` bytes that are received, packed. */
+static void *packed_memory(struct cuda_args *args, uint64_t size)
 {
     struct cuda_stream_state *stream = cuda_stream_find(args->replay, args->record->stream);
     void *memory = stream ? cuda_stream_receive(stream, args->record->position, 0, size) : NULL;
 
     if (!memory && !args->error)
         args->error = tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
-    args->also = cuda_registered(args->replay, address, size);
-    args->also_size = size;
     return memory;
 }
 
-/* From the program to the program. Where the device can read it, too, it comes there in its turn.
- */
-static CUresult within_program(struct cuda_args *args, void *received, const void *sent,
+/* Where the device can read them the bytes arrive as they did in the recording. */
+static void *programs_memory(struct cuda_args *args, uint64_t address, uint64_t size)
+{
+    void *there = cuda_registered(args->replay, address, size);
+
+    if (!there)
+        return packed_memory(args, size);
+    args->arriving = (struct cuda_host_box){there, size, 1, 1, size, size};
+    return there;
+}
+
+/* From the program to the program. */
+static CUresult within_program(const struct cuda_args *args, void *received, const void *sent,
                                uint64_t size, CUstream stream)
 {
     const CUdeviceptr from = (CUdeviceptr)(uintptr_t)sent;
-    const CUdeviceptr also = (CUdeviceptr)(uintptr_t)args->also;
-    CUresult result = CUDA_SUCCESS;
 
-    args->also = NULL;
-    if (is_late(args))
-        result = args->driver->cuMemcpyAsync((CUdeviceptr)(uintptr_t)received, from, size, stream);
-    else
-        memcpy(received, sent, size);
-    if (result == CUDA_SUCCESS && also)
-        result = args->driver->cuMemcpyAsync(also, from, size, stream);
-    return result;
+    if (is_late(args) || args->arriving.from)
+        return args->driver->cuMemcpyAsync((CUdeviceptr)(uintptr_t)received, from, size, stream);
+    memcpy(received, sent, size);
+    return CUDA_SUCCESS;
 }
 
 /* Sends a captured copy, whatever its call, to the stream that is captured. */
@@ -198,46 +201,32 @@ static void point_at_late(struct cuda_args *args, struct side *side, const struc
     *side->host = there - offset;
 }
 
-static void set_side(struct side *to, const struct side *from)
+/* Memory of the host that the device can reach, in the layout that was recorded. False: it cannot.
+ */
+static bool point_at_registered(struct cuda_args *args, struct side *dst, const struct box *box)
 {
-    *to->type = *from->type;
-    *to->host = *from->host;
-    *to->device = *from->device;
-    *to->x = *from->x;
-    *to->y = *from->y;
-    *to->pitch = *from->pitch;
-    if (to->z) {
-        *to->z = *from->z;
-        *to->height = *from->height;
-    }
-}
-
-/* The bytes that are compared are kept apart; those that the device reads again are to lie where
- * the program had them. False: it cannot reach that memory. */
-static bool point_at_registered(struct cuda_args *args, struct side *dst,
-                                const struct side *recorded, const struct box *box)
-{
-    uint64_t base = *recorded->type == CU_MEMORYTYPE_UNIFIED ? *recorded->device
-                                                             : (uint64_t)(uintptr_t)*recorded->host;
+    const size_t pitch = *dst->pitch ? *dst->pitch : box->width;
+    const size_t height = dst->height && *dst->height ? *dst->height : box->rows;
     uint64_t offset, size;
-    bool fits = extent(recorded, box, &offset, &size);
-    uint8_t *there = fits && *dst->type == CU_MEMORYTYPE_HOST
-                         ? cuda_registered(args->replay, base + offset, size)
-                         : NULL;
+    bool fits = extent(dst, box, &offset, &size);
+    uint8_t *there =
+        fits ? cuda_registered(args->replay, (uint64_t)(uintptr_t)*dst->host + offset, size) : NULL;
 
     if (!there)
         return false;
-    set_side(dst, recorded);
-    *dst->type = CU_MEMORYTYPE_HOST;
     *dst->host = there - offset;
+    args->arriving =
+        (struct cuda_host_box){there, box->width, box->rows, box->planes, pitch, pitch * height};
     return true;
 }
 
 static void resolve(const struct cuda_replay *replay, struct side *side)
 {
-    if (*side->type == CU_MEMORYTYPE_UNIFIED)
+    if (*side->type == CU_MEMORYTYPE_UNIFIED) {
         *side->type =
             is_programs(replay, *side->device) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        *side->host = (const void *)(uintptr_t)*side->device; /* NOLINT: an address */
+    }
     if (*side->type == CU_MEMORYTYPE_DEVICE)
         *side->device = cuda_memory_translate(&replay->memory, *side->device);
 }
@@ -263,8 +252,8 @@ static void place_sides(struct cuda_args *args, struct side *src, struct side *d
             args->error = tsm_fail(TSM_E_FORMAT, "has no bytes to copy from");
         point_at_packed(src, box, sent);
     }
-    if (*dst->type == CU_MEMORYTYPE_HOST)
-        point_at_packed(dst, box, programs_memory(args, 0, size));
+    if (*dst->type == CU_MEMORYTYPE_HOST && !point_at_registered(args, dst, box))
+        point_at_packed(dst, box, packed_memory(args, size));
 }
 
 #define AT(name) SLOT_cuMemcpy2D_v2_pCopy_##name
@@ -309,18 +298,12 @@ int replay_cuMemcpy2D_v2(struct cuda_replay *replay, const struct sbt_record *re
     if (is_captured(record))
         return send_captured(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, 1};
-    CUDA_MEMCPY2D recorded = c;
-    struct side src = SIDE_2D(c, src), dst = SIDE_2D(c, dst), was = SIDE_2D(recorded, dst);
+    struct side src = SIDE_2D(c, src), dst = SIDE_2D(c, dst);
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy2D_v2_payload);
     if (args.error)
         return args.error;
     cuda_args_send(&args);
     CUresult result = args.driver->cuMemcpy2DAsync_v2(&c, stream);
-    cuda_args_sent(&args);
-    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box)) {
-        cuda_args_send(&args); /* this is the copy that the program made */
-        result = args.driver->cuMemcpy2DAsync_v2(&c, stream);
-    }
     return end_copy(&args, result, stream);
 }
 
@@ -368,19 +351,12 @@ int replay_cuMemcpy3D_v2(struct cuda_replay *replay, const struct sbt_record *re
     if (is_captured(record))
         return send_captured(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, c.Depth};
-    CUDA_MEMCPY3D recorded = c;
     struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
-    struct side was = SIDE_3D(recorded, dst, dstHost);
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3D_v2_payload);
     if (args.error)
         return args.error;
     cuda_args_send(&args);
     CUresult result = args.driver->cuMemcpy3DAsync_v2(&c, stream);
-    cuda_args_sent(&args);
-    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box)) {
-        cuda_args_send(&args); /* this is the copy that the program made */
-        result = args.driver->cuMemcpy3DAsync_v2(&c, stream);
-    }
     return end_copy(&args, result, stream);
 }
 
@@ -399,18 +375,11 @@ int replay_cuMemcpy3DPeer(struct cuda_replay *replay, const struct sbt_record *r
     if (is_captured(record))
         return send_captured(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, c.Depth};
-    CUDA_MEMCPY3D_PEER recorded = c;
     struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
-    struct side was = SIDE_3D(recorded, dst, dstHost);
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3DPeer_payload);
     if (args.error)
         return args.error;
     cuda_args_send(&args);
     CUresult result = args.driver->cuMemcpy3DPeerAsync(&c, stream);
-    cuda_args_sent(&args);
-    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box)) {
-        cuda_args_send(&args); /* this is the copy that the program made */
-        result = args.driver->cuMemcpy3DPeerAsync(&c, stream);
-    }
     return end_copy(&args, result, stream);
 }

@@ -125,8 +125,9 @@ int replay_cuDevicePrimaryCtxReset_v2(struct cuda_replay *replay, const struct s
     return cuda_args_end(&args, args.driver->cuDevicePrimaryCtxReset_v2(device));
 }
 
-#define REPLACED (1ull << 55) /* in the number of a context whose own number another one has now   \
-                               */
+#define REPLACED                                                                                   \
+    (1ull << 55) /* in the number of a context whose own number another one has now                \
+                  */
 
 /* Keeps a context whose number is used again, so that it is destroyed at the end. */
 static int keep_replaced(struct cuda_replay *replay, uint64_t id)

@@ -34,15 +34,21 @@ struct cuda_replay; /* replay.c: the state of the backend */
 
 typedef int (*cuda_replay_function)(struct cuda_replay *replay, const struct sbt_record *record);
 
+/* Bytes in memory of the host. */
+struct cuda_host_box {
+    const uint8_t *from;
+    size_t width, height, depth; /* bytes of a row, rows, planes */
+    size_t pitch, plane;         /* from row to row, from plane to plane */
+};
+
 struct cuda_args {
     struct cuda_replay *replay;
     const struct cuda_real *driver;
     const struct sbt_record *record;
     int error; /* the first one, 0 none */
-    /* Registered host memory where the bytes of this command must arrive, too: kernels may read
-     * them there. NULL: none. */
-    void *also;
-    size_t also_size;
+    /* Registered host memory where the bytes of this command arrive, as they did when it was
+     * recorded; they are received from there. `from` NULL: none. */
+    struct cuda_host_box arriving;
 };
 
 /* Prepare to carry out `record` on this thread: makes the context current in which it was recorded.

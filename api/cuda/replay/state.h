@@ -130,16 +130,13 @@ void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *str
  * had them, 0 when the command gives no others. NULL: no memory. */
 void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                           uint64_t size);
-/* Bytes in memory of the host. */
-struct cuda_host_box {
-    const uint8_t *from;
-    size_t width, height, depth; /* bytes of a row, rows, planes */
-    size_t pitch, plane;         /* from row to row, from plane to plane */
-};
 /* Receives a box, packed, when the stream `raw`, that of `record`, has come this far: a function of
  * the stream reads it, so nothing waits. `address` as above. */
 int cuda_stream_take(struct cuda_replay *replay, const struct sbt_record *record, CUstream raw,
                      uint64_t address, const struct cuda_host_box *box);
+/* The same at once: the command has been waited for. */
+int cuda_stream_take_now(struct cuda_replay *replay, const struct sbt_record *record,
+                         const struct cuda_host_box *box);
 /* Tests whether the command at `position`, which was sent last, has received. */
 bool cuda_stream_has_received(struct cuda_stream_state *stream, uint64_t position);
 /* TSM_E_NOT_FOUND when that command gave none. They live until the next question. */

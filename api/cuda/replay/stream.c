@@ -163,6 +163,21 @@ int cuda_stream_take(struct cuda_replay *replay, const struct sbt_record *record
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuLaunchHostFunc", result);
 }
 
+int cuda_stream_take_now(struct cuda_replay *replay, const struct sbt_record *record,
+                         const struct cuda_host_box *box)
+{
+    struct cuda_stream_state *stream = cuda_stream_find(replay, record->stream);
+    struct taking taking = {.box = *box};
+
+    if (stream)
+        taking.to = cuda_stream_receive(stream, record->position, 0,
+                                        (uint64_t)box->width * box->height * box->depth);
+    if (!taking.to)
+        return tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
+    take_bytes(&taking);
+    return 0;
+}
+
 bool cuda_stream_has_received(struct cuda_stream_state *stream, uint64_t position)
 {
     pthread_mutex_lock(&stream->received_lock);

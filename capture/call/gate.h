@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Gates: commands by which a stream waits for the program: a function of the program that has not
+ * returned, or a value that the program has not stored. What is behind a gate has not begun; so the
+ * program may read in peace what a command before it gave back, although a later one writes there,
+ * too, and is already sent.
+ *
+ * Part of struct tsm_readbacks, under its lock.
+ */
+#ifndef CAPTURE_CALL_GATE_H
+#define CAPTURE_CALL_GATE_H
+
+#include "capture/capture.h"
+#include "capture/lock.h"
+
+#define TSM_GATE_COUNT_MAX 1024u /* of more the oldest are forgotten */
+
+struct tsm_gate {
+    const struct tsm_stream *stream;
+    uint64_t position;
+    bool is_value; /* else a function */
+    struct tsm_value value;
+};
+
+struct tsm_gates {
+    uint32_t count; /* changed under the lock, looked at without it */
+    struct tsm_gate all[TSM_GATE_COUNT_MAX];
+};
+
+/* Tests whether a gate that is not before `after_position` of stream `after` keeps the command at
+ * `position` of `stream` from beginning. The lock is held. */
+bool tsm_gates_hold(struct tsm_gates *g, const struct tsm_stream *stream, uint64_t position,
+                    const struct tsm_stream *after, uint64_t after_position);
+
+/* Adds the command of `call`: it waits for `value` (NULL: for its function). Takes the lock. */
+void tsm_gates_add(struct tsm_gates *g, struct tsm_lock *lock, const struct tsm_call *call,
+                   const struct tsm_value *value);
+
+/* Opens those of the stream up to `position`: their functions have returned. Takes the lock. */
+void tsm_gates_left(struct tsm_gates *g, struct tsm_lock *lock, uint32_t stream, uint64_t position);
+
+#endif
