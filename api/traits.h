@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Traits: what calls, objects and APIs mean beyond kinds and roles, for those who know no API. The .api
- * files say them ("traits", "objects"); api/gen/trait_table.py makes one table of all APIs, which is in
- * every build, so that a trace can be read without its API's headers.
+ * Traits: what calls, objects and APIs mean beyond kinds and roles, for those who know no API. The
+ * .api files say them ("traits", "objects"); api/gen/trait_table.py makes one table of all APIs,
+ * which is in every build, so that a trace can be read without its API's headers.
  */
 #ifndef API_TRAITS_H
 #define API_TRAITS_H
@@ -52,6 +52,12 @@ enum tsm_call_trait {
     /* Its work on a stream, again. */
     TSM_TRAIT_MAY_WAIT = 1u << 27, /* waits for what its stream was given before, or does not:
                                       where its arguments lead decides that */
+    /* Devices, and what is current on a thread. */
+    TSM_TRAIT_DEVICE =
+        1u << 28, /* "device=FIELD": what it makes is on the device that the field names */
+    TSM_TRAIT_ENTERS = 1u << 29, /* its object is current on the thread from now on, if any */
+    TSM_TRAIT_LEAVES =
+        1u << 30, /* first, what is current on the thread gives way to the one below */
 };
 
 /* Traits of a type of objects. */
@@ -67,24 +73,26 @@ enum tsm_object_trait {
     TSM_OBJECT_SIGNAL = 1u << 8,    /* a value that commands and the program wait for and set */
     TSM_OBJECT_GRAPH = 1u << 9,     /* launched as a whole; its launches do not say what they use */
     TSM_OBJECT_ARRAY = 1u << 10,    /* texels, found by its id */
+    TSM_OBJECT_DEVICE = 1u << 11,   /* a device: what is made of it is on it */
 };
 
 /* Traits of an API. */
 enum tsm_api_trait {
-    TSM_API_NESTS = 1u << 0,   /* its calls are made of those of another API, recorded inside them */
-    TSM_API_KERNEL = 1u << 1,  /* its commands are the kernel's own: jobs of rings */
+    TSM_API_NESTS = 1u << 0,  /* its calls are made of those of another API, recorded inside them */
+    TSM_API_KERNEL = 1u << 1, /* its commands are the kernel's own: jobs of rings */
     TSM_API_SHOWS_SUBMITS = 1u << 2, /* what is recorded into its objects is in the trace */
 };
 
 struct tsm_call_traits {
     const char *name;
-    const char *target; /* MEMBER of "binds" or "writes": name of a struct's member; "" for none */
+    const char *target; /* MEMBER of "binds" or "writes": name of a struct's member; FIELD of
+                           "device"; "" for none */
     uint16_t api;       /* enum sbt_api */
     uint32_t traits;    /* enum tsm_call_trait */
 };
 
-/* All zero, with target "", for a call without traits or of a later version. A binary search: callers
- * that ask for each record of a trace may do so. */
+/* All zero, with target "", for a call without traits or of a later version. A binary search:
+ * callers that ask for each record of a trace may do so. */
 struct tsm_call_traits tsm_call_traits(const struct sbt_schema *schema);
 
 /* The same by a record's type alone: traits of graphs and of functions of the program, for calls
@@ -100,11 +108,12 @@ const char *tsm_object_type_with(uint32_t traits);
 /* enum tsm_api_trait; of the API in a record's type. */
 uint32_t tsm_api_traits(uint32_t record_type);
 
-/* The part of a type's name after what begins all of its API's: of "VK_OBJECT_TYPE_BUFFER" and "VkBuffer"
- * "BUFFER" and "Buffer". The whole name where an API has no such thing. */
+/* The part of a type's name after what begins all of its API's: of "VK_OBJECT_TYPE_BUFFER" and
+ * "VkBuffer" "BUFFER" and "Buffer". The whole name where an API has no such thing. */
 const char *tsm_object_type_stem(const char *type);
 
-/* Tests whether a value of an API's table of object types ("VK_OBJECT_TYPE_COMMAND_BUFFER") names `type`
+/* Tests whether a value of an API's table of object types ("VK_OBJECT_TYPE_COMMAND_BUFFER") names
+ * `type`
  * ("VkCommandBuffer"). Compares the letters and digits of the stems, without case. */
 bool tsm_object_type_is(const char *value, const char *type);
 

@@ -57,6 +57,14 @@ enum tsm_place {
     TSM_PLACE_COUNT
 };
 
+/* A device that an API tells apart from others. */
+struct tsm_device {
+    uint32_t api;     /* enum sbt_api; 0: the device is not known */
+    uint32_t kind;    /* enum sbt_field_type of the number */
+    const char *type; /* of the object whose id the number is; NULL: it is no object's */
+    uint64_t number;
+};
+
 /* One call of the host. */
 struct tsm_call_node {
     const struct sbt_record *record; /* valid during the visit */
@@ -74,8 +82,9 @@ struct tsm_command_node {
         *kernel; /* name; NULL: it launches none, or its name is unknown. As long as the pass */
     const char *label;
     uint64_t seq, position;
-    uint32_t stream, part; /* part: of a submit, from 0 */
-    uint32_t run;          /* of a replay that was timed, from 0; of a recording 0 */
+    uint32_t stream, part;    /* part: of a submit, from 0 */
+    uint32_t run;             /* of a replay that was timed, from 0; of a recording 0 */
+    struct tsm_device device; /* that the stream runs on */
     uint32_t thread, stack;
     enum tsm_work work;
     enum tsm_place from, to;       /* of a copy; of a fill, to */
@@ -106,5 +115,10 @@ struct tsm_memory_node {
 const char *tsm_work_name(enum tsm_work work);
 const char *tsm_place_name(enum tsm_place place);
 const char *tsm_time_kind_name(enum tsm_time_kind kind);
+
+bool tsm_device_is_same(const struct tsm_device *a, const struct tsm_device *b);
+/* "cuda 0", "hsa agent#2": what people and programs read. NULL: the device is not known. */
+#define TSM_DEVICE_NAME_MAX 96u
+const char *tsm_device_name(char out[TSM_DEVICE_NAME_MAX], const struct tsm_device *device);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/model/pass.h"
 
+#include "analysis/model/devices.h"
 #include "analysis/model/labels.h"
 #include "analysis/model/memory.h"
 #include "analysis/model/pending.h"
@@ -35,6 +36,7 @@ struct pass {
     size_t type_count, type_capacity;
     struct tsm_labels labels;
     struct tsm_memory memory;
+    struct tsm_devices devices;
     struct tsm_pending pending;
     uint64_t behind_count;
 };
@@ -151,7 +153,8 @@ static int report_times(struct pass *p, const struct tsm_command_node *command)
 }
 
 static int add_command(struct pass *p, const struct sbt_record *record,
-                       const struct tsm_type_work *type, const char *label)
+                       const struct tsm_type_work *type, const char *label,
+                       const struct tsm_device *device)
 {
     struct tsm_command_node node = {
         .schema = type->schema,
@@ -159,6 +162,7 @@ static int add_command(struct pass *p, const struct sbt_record *record,
         .seq = record->seq,
         .position = record->position,
         .stream = record->stream,
+        .device = *device,
         .thread = record->thread,
         .stack = record->stack,
         .call_ns = record->time_ns,
@@ -179,7 +183,7 @@ static bool is_sent(const struct sbt_record *record, const struct tsm_type_work 
 }
 
 static int visit_call(struct pass *p, const struct sbt_record *record,
-                      const struct tsm_type_work *type)
+                      const struct tsm_type_work *type, const struct tsm_device *device)
 {
     const struct tsm_call_node call = {
         .record = record,
@@ -197,7 +201,7 @@ static int visit_call(struct pass *p, const struct sbt_record *record,
           (int64_t)(record->time_ns + record->duration_ns));
     if (p->visitor->call)
         error = p->visitor->call(p->visitor->user, &call);
-    return error || !call.is_command ? error : add_command(p, record, type, call.label);
+    return error || !call.is_command ? error : add_command(p, record, type, call.label, device);
 }
 
 struct tsm_span tsm_span_of_time(uint64_t start_ns, uint64_t duration_ns, uint32_t flags,
@@ -257,6 +261,7 @@ static int note_record(struct pass *p, const struct sbt_record *record)
 {
     const bool is_wanted = is_selected(p, record);
     const struct tsm_type_work *type;
+    struct tsm_device device;
     int error;
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME))
@@ -267,7 +272,10 @@ static int note_record(struct pass *p, const struct sbt_record *record)
     if (!type)
         return tsm_fail(TSM_E_MEMORY, "out of memory for types of records");
     error = note_memory(p, record, type, is_wanted);
-    return !error && is_wanted ? visit_call(p, record, type) : error;
+    if (!error)
+        error =
+            tsm_devices_note(&p->devices, &device, p->reader, record, type->schema, &type->device);
+    return !error && is_wanted ? visit_call(p, record, type, &device) : error;
 }
 
 static int read_records(struct pass *p)
@@ -309,6 +317,7 @@ int tsm_model_pass(struct tsm_model_counts *out, struct sbt_reader *reader,
     tsm_map_finish(&p.places);
     tsm_labels_finish(&p.labels);
     tsm_memory_finish(&p.memory);
+    tsm_devices_finish(&p.devices);
     tsm_pending_finish(&p.pending);
     return error;
 }

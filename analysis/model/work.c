@@ -65,7 +65,7 @@ static enum tsm_work work_of(const struct sbt_schema *schema)
 
 struct tsm_type_work tsm_work_of_type(const struct sbt_schema *schema)
 {
-    struct tsm_type_work type = {.schema = schema};
+    struct tsm_type_work type = {.schema = schema, .device = tsm_type_device_of(schema)};
 
     if (!schema)
         return type;

@@ -5,6 +5,7 @@
 #ifndef ANALYSIS_MODEL_WORK_H
 #define ANALYSIS_MODEL_WORK_H
 
+#include "analysis/model/devices.h"
 #include "analysis/model/memory.h"
 #include "analysis/model/node.h"
 #include "tracesmith/reader.h"
@@ -15,6 +16,7 @@ struct tsm_type_work {
     enum tsm_work work;
     bool is_command; /* it has a place on a stream */
     bool is_wait;    /* the host waits for the device in it */
+    struct tsm_type_device device;
 };
 
 /* A schema of NULL, as of a type that a damaged trace does not describe, is no command. */

@@ -40,7 +40,10 @@ struct tsm_trim_rule tsm_trim_rule_of(const struct sbt_schema *schema)
         return (struct tsm_trim_rule){core_how(SBT_TYPE_CALL(schema->type)), NULL};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
         if (call.traits & rules[i].traits)
-            return (struct tsm_trim_rule){rules[i].how, *call.target ? call.target : NULL};
+            return (struct tsm_trim_rule){
+                rules[i].how, *call.target && call.traits & (TSM_TRAIT_BINDS | TSM_TRAIT_WRITES)
+                                  ? call.target
+                                  : NULL};
     switch (schema->kind) {
     case SBT_KIND_COMMAND:
     case SBT_KIND_SIGNAL:

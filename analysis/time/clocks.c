@@ -171,12 +171,15 @@ static struct tsm_clock *clock_of(struct tsm_clocks *all, const struct tsm_comma
     const uint32_t api = SBT_TYPE_API(node->schema->type);
 
     for (size_t i = 0; i < all->count; i++)
-        if (all->list[i].api == api && all->list[i].axis == node->gpu.axis)
+        if (all->list[i].api == api && all->list[i].axis == node->gpu.axis &&
+            tsm_device_is_same(&all->list[i].device, &node->device))
             return &all->list[i];
-    if (!TSM_ARRAY_PUSH(
-            all->list, all->count, all->capacity,
-            ((struct tsm_clock){
-                .api = api, .axis = node->gpu.axis, .first_ns = INT64_MAX, .last_ns = INT64_MIN})))
+    if (!TSM_ARRAY_PUSH(all->list, all->count, all->capacity,
+                        ((struct tsm_clock){.api = api,
+                                            .device = node->device,
+                                            .axis = node->gpu.axis,
+                                            .first_ns = INT64_MAX,
+                                            .last_ns = INT64_MIN})))
         return NULL;
     return &all->list[all->count - 1];
 }

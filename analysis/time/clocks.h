@@ -25,9 +25,10 @@ struct tsm_clock_bound {
     const char *other_call;
 };
 
-/* One clock: the devices of an API have one of each kind, as a trace does not tell them apart. */
+/* One clock: a device has one of each kind. */
 struct tsm_clock {
     uint32_t api;
+    struct tsm_device device;
     enum tsm_time_axis axis;
     uint64_t command_count;
     int64_t first_ns, last_ns;          /* from the first start to the last end */

@@ -21,7 +21,10 @@ static uint64_t key_hash(const struct tsm_time_key *key)
                               (uint64_t)key->grid[2] << 32 | key->block[0],
                               (uint64_t)key->block[1] << 32 | key->block[2],
                               key->stream,
-                              (uint64_t)key->thread << 32 | key->stack};
+                              (uint64_t)key->thread << 32 | key->stack,
+                              (uint64_t)key->device.api << 32 | key->device.kind,
+                              text_hash(key->device.type),
+                              key->device.number};
 
     return tsm_hash64(parts, sizeof(parts));
 }
@@ -36,7 +39,8 @@ static bool is_same(const struct tsm_time_key *a, const struct tsm_time_key *b)
     return a->work == b->work && a->from == b->from && a->to == b->to && a->stream == b->stream &&
            a->thread == b->thread && a->stack == b->stack &&
            memcmp(a->grid, b->grid, sizeof(a->grid)) == 0 &&
-           memcmp(a->block, b->block, sizeof(a->block)) == 0 && is_same_text(a->name, b->name) &&
+           memcmp(a->block, b->block, sizeof(a->block)) == 0 &&
+           tsm_device_is_same(&a->device, &b->device) && is_same_text(a->name, b->name) &&
            is_same_text(a->label, b->label);
 }
 

@@ -16,6 +16,8 @@ enum tsm_time_by {
     TSM_TIME_BY_THREAD = 1u << 2,
     TSM_TIME_BY_LABEL = 1u << 3,
     TSM_TIME_BY_SITE = 1u << 4, /* the host's stack */
+    TSM_TIME_BY_NAME = 1u << 5, /* names always count */
+    TSM_TIME_BY_DEVICE = 1u << 6,
 };
 
 /* Properties that do not count are 0 or NULL. */
@@ -25,6 +27,7 @@ struct tsm_time_key {
     enum tsm_place from, to;
     uint32_t grid[3], block[3];
     uint32_t stream, thread, stack;
+    struct tsm_device device;
 };
 
 struct tsm_time_group {

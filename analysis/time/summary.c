@@ -2,6 +2,7 @@
 #include "analysis/time/summary.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -54,21 +55,26 @@ static struct tsm_time_key command_key(const struct tsm_command_node *c, unsigne
         memcpy(key.block, c->block, sizeof(key.block));
     }
     key.stream = by & TSM_TIME_BY_STREAM ? c->stream : 0;
+    if (by & TSM_TIME_BY_DEVICE)
+        key.device = c->device;
     set_common(&key, by, c->label, c->thread, c->stack);
     return key;
 }
 
-static struct tsm_stream_sum *find_stream(struct collect *c, uint32_t stream)
+/* Returns the sum of a stream, or of the part of its commands that go to one device. */
+static struct tsm_stream_sum *find_stream(struct collect *c, uint32_t stream,
+                                          const struct tsm_device *device)
 {
+    const uint64_t parts[] = {(uint64_t)device->api << 32 | stream, device->number};
     struct tsm_summary *s = c->out;
     bool added;
-    uint64_t *place = tsm_map_insert(&c->streams, stream, &added);
+    uint64_t *place = tsm_map_insert(&c->streams, tsm_hash64(parts, sizeof(parts)), &added);
 
     if (!place)
         return NULL;
     if (added) {
         if (!TSM_ARRAY_PUSH(s->streams, s->stream_count, s->stream_capacity,
-                            (struct tsm_stream_sum){.stream = stream}))
+                            ((struct tsm_stream_sum){.stream = stream, .device = *device})))
             return NULL;
         *place = s->stream_count - 1;
     }
@@ -77,7 +83,7 @@ static struct tsm_stream_sum *find_stream(struct collect *c, uint32_t stream)
 
 static int add_to_stream(struct collect *c, const struct tsm_command_node *command)
 {
-    struct tsm_stream_sum *stream = find_stream(c, command->stream);
+    struct tsm_stream_sum *stream = find_stream(c, command->stream, &command->device);
     const bool is_copy = command->work == TSM_WORK_COPY || command->work == TSM_WORK_FILL;
     const bool is_busy = command->work != TSM_WORK_ORDER && command->work != TSM_WORK_HOST_FUNCTION;
 
@@ -87,6 +93,7 @@ static int add_to_stream(struct collect *c, const struct tsm_command_node *comma
     if (command->gpu.kind != TSM_TIME_MEASURED)
         return 0;
     stream->timed_count++;
+    stream->placed_count += command->gpu.axis != TSM_AXIS_DEVICE;
     if (is_busy && command->gpu.axis != TSM_AXIS_DEVICE &&
         !tsm_intervals_add(&stream->busy[is_copy ? TSM_ENGINE_COPY : TSM_ENGINE_COMPUTE],
                            command->gpu.start_ns, command->gpu.end_ns))
@@ -175,7 +182,9 @@ static int by_number(const void *a, const void *b)
 {
     const struct tsm_stream_sum *x = a, *y = b;
 
-    return x->stream < y->stream ? -1 : x->stream > y->stream;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return x->device.number < y->device.number ? -1 : x->device.number > y->device.number;
 }
 
 int tsm_summary_collect(struct tsm_summary *out, struct sbt_reader *reader,
@@ -207,13 +216,14 @@ int tsm_summary_collect_times(struct tsm_summary *out, struct sbt_reader *reader
 }
 
 bool tsm_summary_busy(struct tsm_intervals *out, const struct tsm_summary *s,
-                      enum tsm_engine engine)
+                      const struct tsm_device *device, enum tsm_engine engine)
 {
     bool ok = true;
 
     for (size_t i = 0; i < s->stream_count && ok; i++)
         for (unsigned e = 0; e < TSM_ENGINE_COUNT && ok; e++)
-            if (engine == TSM_ENGINE_COUNT || engine == e)
+            if ((!device || tsm_device_is_same(device, &s->streams[i].device)) &&
+                (engine == TSM_ENGINE_COUNT || engine == e))
                 ok = tsm_intervals_add_all(out, &s->streams[i].busy[e]);
     return ok;
 }

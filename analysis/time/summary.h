@@ -19,7 +19,9 @@ enum tsm_engine {
 
 struct tsm_stream_sum {
     uint32_t stream;
+    struct tsm_device device; /* a stream that serves several has a sum for each */
     uint64_t command_count, timed_count;
+    uint64_t placed_count;                       /* timed, and not on a device's own clock */
     struct tsm_intervals busy[TSM_ENGINE_COUNT]; /* measured times, not on a device's own clock */
 };
 
@@ -52,10 +54,10 @@ int tsm_summary_collect_times(struct tsm_summary *out, struct sbt_reader *reader
                               const struct tsm_model_times *times);
 void tsm_summary_finish(struct tsm_summary *s);
 
-/* Adds the busy times of all streams, of one engine or (TSM_ENGINE_COUNT) of all, to *out. Returns
- * false when out of memory. */
+/* Adds the busy times of all streams of a device (NULL: of all devices), of one engine or
+ * (TSM_ENGINE_COUNT) of all, to *out. Returns false when out of memory. */
 bool tsm_summary_busy(struct tsm_intervals *out, const struct tsm_summary *s,
-                      enum tsm_engine engine);
+                      const struct tsm_device *device, enum tsm_engine engine);
 
 /* "host to device" etc.: the name of a group of copies or fills. */
 const char *tsm_copy_name(enum tsm_work work, enum tsm_place from, enum tsm_place to);

@@ -7,7 +7,9 @@
 In each .api file a line
 
     traits WORD...               of the call that it stands below, indented: enum tsm_call_trait;
-                                 "binds=MEMBER" and "writes=MEMBER" name the member that is changed
+                                 "binds=MEMBER" and "writes=MEMBER" name the member that is changed,
+                                 "device=FIELD" the field that has a device
+    own-traits NAME: WORD...     the same of a record that the .ids file does not have
     objects WORD...: NAME...     of types of objects: enum tsm_object_trait
     api-traits WORD...           of the API: enum tsm_api_trait
     object-stems A B             what its names of types of objects begin with
@@ -25,13 +27,14 @@ from text import HEAD
 CALL = ('transient', 'global', 'maps', 'begins', 'resets', 'names', 'binds', 'writes', 'address',
         'exposes', 'unrelated', 'submits', 'presents', 'host-function', 'executes', 'label-begin',
         'label-end', 'begins-capture', 'ends-capture', 'creates-graph', 'clones-graph', 'adds-node',
-        'destroys-node', 'names-nodes', 'names-child', 'instantiates', 'launches-graph', 'may-wait')
+        'destroys-node', 'names-nodes', 'names-child', 'instantiates', 'launches-graph', 'may-wait',
+        'device', 'enters', 'leaves')
 GRAPH = CALL[CALL.index('begins-capture'):CALL.index('may-wait')] + ('host-function',)
 OBJECT = ('ground', 'droppable', 'carrier', 'recording', 'memory', 'image', 'context', 'event',
-          'signal', 'graph', 'array')
+          'signal', 'graph', 'array', 'device')
 APIS = {'cuda': 1, 'hsa': 2, 'hip': 3}  # enum sbt_api, of those whose .api files have numbers
 API = ('nests', 'kernel', 'shows-submits')
-WITH_TARGET = ('binds', 'writes')
+WITH_TARGET = ('binds', 'writes', 'device')
 
 
 def call_of(text):
@@ -77,6 +80,9 @@ class ApiTraits:
                 self.known(place, one, OBJECT)
                 for name in types.split():
                     self.objects.setdefault(name, set()).add(one)
+        elif word == 'own-traits':
+            name, _, words = rest.partition(':')
+            self.call(place, name, words.split())
         elif word == 'api-traits':
             self.traits = rest.split()
             for one in self.traits:

@@ -97,6 +97,8 @@ def amdgpu():
     r = Recorded('amdgpu', driver='amdgpu')
     submits = r.calls('AMDGPU_CS')
     equal('streams are rings', [s['stream'] for s in submits], [0, 1, 0, 1])
+    shown = json.loads(tool('stats', '--json', '--section=devices', r.trace).stdout)['devices']
+    equal('one device', [(d['device'], d['stream_count']) for d in shown], [('drm 0xe280', 2)])
     chunk = submits[0]['args']['in']['chunks'][0]
     ib = chunk['chunk_data']['drm_amdgpu_cs_chunk_ib'][0]
     equal('chunk', (chunk['chunk_id'], ib['va_start'], ib['ip_type']),

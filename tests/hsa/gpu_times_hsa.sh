@@ -10,6 +10,9 @@ for what in hsa_dispatch hsa_pipeline hsa_queues hsa_threads hsa_views hsa_passe
     cmp plain.out recorded.out || fail "$what prints something else"
     tracesmith check t.sbt
     status 0 replay t.sbt
+    tracesmith stats --json --section=devices t.sbt >devices
+    grep -q '"device":"hsa agent#2"' devices || fail "$what: on no device"
+    ! grep 'agent#1"' devices || fail "$what: the host's processor is no device"
     tsview --json t.sbt >records
     echo "$what"
     all="--timed aql_kernel_dispatch"

@@ -41,9 +41,10 @@ static const char *axis_name(enum tsm_time_axis axis)
 static void put_clock(struct tsm_table *t, struct tsm_clock *clock)
 {
     const bool has_errors = clock->axis == TSM_AXIS_HOST;
-    char space[16];
+    char space[16], name[TSM_DEVICE_NAME_MAX];
 
     tsm_table_text(t, sbt_api_name(clock->api, space));
+    tsm_table_text(t, tsm_device_name(name, &clock->device));
     tsm_table_text(t, axis_name(clock->axis));
     tsm_table_number(t, clock->command_count);
     tsm_table_number(t, (uint64_t)clock->last_ns - (uint64_t)clock->first_ns);
@@ -58,6 +59,7 @@ static void make_clocks(struct tsm_table *t, struct tsm_clocks *clocks)
 {
     t->title = "clocks";
     tsm_table_column(t, "api", "API", TSM_CELL_TEXT);
+    tsm_table_column(t, "device", "device", TSM_CELL_TEXT);
     tsm_table_column(t, "clock", "clock", TSM_CELL_TEXT);
     tsm_table_column(t, "command_count", "commands", TSM_CELL_COUNT);
     tsm_table_column(t, "span_ns", "span", TSM_CELL_NS);
@@ -207,7 +209,7 @@ const struct tsm_command tsm_command_clocks = {
     .name = "clocks",
     .summary = "show which clocks a trace's times are on, and whether they fit",
     .synopsis = "[OPTION]... TRACE",
-    .description = "Prints the clocks that times of commands are on, for each API: the host's, "
+    .description = "Prints the clocks that times of commands are on, for each device: the host's, "
                    "with the error of what was "
                    "measured; a device's own, where the driver does not tell how it and the host's "
                    "belong together; virtual "

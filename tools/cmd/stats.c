@@ -51,7 +51,8 @@ static bool parse_words(unsigned *bits, const char *text, const char *const *nam
 
 static bool parse_by(void *field, const char *text)
 {
-    static const char *const names[] = {"grid", "stream", "thread", "label", "site", "name", NULL};
+    static const char *const names[] = {"grid", "stream", "thread", "label",
+                                        "site", "name",   "device", NULL};
 
     return parse_words(field, text, names);
 }
@@ -97,10 +98,10 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(stats_values, sections),
      .argument = "LIST",
      .parse = parse_sections,
-     .help =
-         "Only these tables: kernels, copies, calls, waits, memory, streams, engines, rings; or, "
-         "alone, sites: functions of the host, with the time of all that was sent in them "
-         "(inclusive) and by them (exclusive)."},
+     .help = "Only these tables: kernels, copies, calls, waits, memory, streams, engines, rings, "
+             "devices; or, "
+             "alone, sites: functions of the host, with the time of all that was sent in them "
+             "(inclusive) and by them (exclusive)."},
     {.name = "by",
      .letter = 'b',
      .type = TSM_OPTION_PARSED,
@@ -108,7 +109,8 @@ static const struct tsm_option options[] = {
      .argument = "LIST",
      .parse = parse_by,
      .help = "What the members of a row have in common, beside their name: grid (and block), "
-             "stream, thread, label, site (where the host sent it from, if stacks were recorded)."},
+             "stream, device, thread, label, site (where the host sent it from, if stacks were "
+             "recorded)."},
     {.name = "top",
      .letter = 't',
      .type = TSM_OPTION_PARSED,
@@ -266,6 +268,13 @@ static bool is_wanted(const struct stats_values *v, unsigned section, unsigned b
     return (v->sections ? v->sections : by_default) & 1u << section;
 }
 
+/* A table of one device says what the one before says, too. */
+static bool is_worth(const struct stats_values *v, unsigned section, const struct tsm_table *table)
+{
+    return section != TSM_STATS_DEVICES || v->sections || is_for_programs(v) ||
+           table->row_count > 1;
+}
+
 static void put_gap(const struct stats_values *v, bool *is_first)
 {
     if ((v->csv && !*is_first) || !is_for_programs(v))
@@ -292,6 +301,10 @@ static int print_tables(const struct stats_values *v, const struct tsm_stats_sou
         if (!is_wanted(v, i, by_default))
             continue;
         error = tsm_stats_table(&table, source, (enum tsm_stats_section)i);
+        if (!is_worth(v, i, &table)) {
+            tsm_table_finish(&table);
+            continue;
+        }
         if (v->csv || table.row_count)
             put_gap(v, &is_first);
         put_table(v, &j, &table);

@@ -15,6 +15,8 @@ void tsm_key_columns(struct tsm_table *t, unsigned by, bool is_device)
     }
     if (is_device && by & TSM_TIME_BY_STREAM)
         tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
+    if (is_device && by & TSM_TIME_BY_DEVICE)
+        tsm_table_column(t, "device", "device", TSM_CELL_TEXT);
     if (by & TSM_TIME_BY_THREAD)
         tsm_table_column(t, "thread", "thread", TSM_CELL_COUNT);
     if (by & TSM_TIME_BY_LABEL)
@@ -57,6 +59,7 @@ void tsm_key_cells(struct tsm_table *t, const struct tsm_stats_source *source,
                    const struct tsm_time_key *key, bool is_device)
 {
     const unsigned by = source->by;
+    char device[TSM_DEVICE_NAME_MAX];
 
     if (is_device && by & TSM_TIME_BY_GRID) {
         dim_cell(t, key->grid);
@@ -64,6 +67,8 @@ void tsm_key_cells(struct tsm_table *t, const struct tsm_stats_source *source,
     }
     if (is_device && by & TSM_TIME_BY_STREAM)
         tsm_table_number(t, key->stream);
+    if (is_device && by & TSM_TIME_BY_DEVICE)
+        tsm_table_text(t, tsm_device_name(device, &key->device));
     if (by & TSM_TIME_BY_THREAD)
         tsm_table_number(t, key->thread);
     if (by & TSM_TIME_BY_LABEL)

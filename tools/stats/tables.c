@@ -9,8 +9,9 @@
 
 const char *tsm_stats_section_name(enum tsm_stats_section section)
 {
-    static const char *const names[TSM_STATS_COUNT] = {
-        "kernels", "copies", "calls", "waits", "memory", "streams", "engines", "rings", "sites"};
+    static const char *const names[TSM_STATS_COUNT] = {"kernels", "copies",  "calls",   "waits",
+                                                       "memory",  "streams", "engines", "rings",
+                                                       "devices", "sites"};
 
     return names[section];
 }
@@ -209,7 +210,7 @@ static struct busy stream_busy(struct tsm_table *t, struct tsm_stream_sum *strea
     struct tsm_intervals all = {0};
     struct busy b = {.compute_ns = tsm_intervals_length(&stream->busy[TSM_ENGINE_COMPUTE]),
                      .copy_ns = tsm_intervals_length(&stream->busy[TSM_ENGINE_COPY]),
-                     .is_known = stream->timed_count};
+                     .is_known = stream->placed_count};
 
     t->failed |= !tsm_intervals_add_all(&all, &stream->busy[TSM_ENGINE_COMPUTE]) ||
                  !tsm_intervals_add_all(&all, &stream->busy[TSM_ENGINE_COPY]);
@@ -220,11 +221,14 @@ static struct busy stream_busy(struct tsm_table *t, struct tsm_stream_sum *strea
 
 static void streams(struct tsm_table *t, const struct tsm_summary *summary)
 {
+    char name[TSM_DEVICE_NAME_MAX];
+
     t->title = "streams";
     tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
     tsm_table_column(t, "command_count", "commands", TSM_CELL_COUNT);
     tsm_table_column(t, "timed_count", "timed", TSM_CELL_COUNT);
     busy_columns(t);
+    tsm_table_column(t, "device", "device", TSM_CELL_TEXT);
     for (size_t i = 0; i < summary->stream_count; i++) {
         struct tsm_stream_sum *stream = &summary->streams[i];
         const struct busy b = stream_busy(t, stream);
@@ -233,32 +237,99 @@ static void streams(struct tsm_table *t, const struct tsm_summary *summary)
         tsm_table_number(t, stream->command_count);
         tsm_table_number(t, stream->timed_count);
         busy_cells(t, &b, summary);
+        tsm_table_text(t, tsm_device_name(name, &stream->device));
     }
 }
 
 static uint64_t engine_ns(struct tsm_table *t, const struct tsm_summary *summary,
-                          enum tsm_engine engine)
+                          const struct tsm_device *device, enum tsm_engine engine)
 {
     struct tsm_intervals busy = {0};
     uint64_t ns;
 
-    t->failed |= !tsm_summary_busy(&busy, summary, engine);
+    t->failed |= !tsm_summary_busy(&busy, summary, device, engine);
     ns = tsm_intervals_length(&busy);
     tsm_intervals_finish(&busy);
     return ns;
 }
 
+/* NULL: of all devices together, on which work at the same time counts once. */
+static struct busy device_busy(struct tsm_table *t, const struct tsm_summary *summary,
+                               const struct tsm_device *device, bool is_known)
+{
+    return (struct busy){.is_known = is_known,
+                         .compute_ns = engine_ns(t, summary, device, TSM_ENGINE_COMPUTE),
+                         .copy_ns = engine_ns(t, summary, device, TSM_ENGINE_COPY),
+                         .any_ns = engine_ns(t, summary, device, TSM_ENGINE_COUNT)};
+}
+
+static uint64_t count_placed(const struct tsm_summary *summary)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < summary->stream_count; i++)
+        count += summary->streams[i].placed_count;
+    return count;
+}
+
 static void engines(struct tsm_table *t, const struct tsm_summary *summary)
 {
-    const struct busy b = {.is_known = summary->counts.measured_count,
-                           .compute_ns = engine_ns(t, summary, TSM_ENGINE_COMPUTE),
-                           .copy_ns = engine_ns(t, summary, TSM_ENGINE_COPY),
-                           .any_ns = engine_ns(t, summary, TSM_ENGINE_COUNT)};
+    const struct busy b = device_busy(t, summary, NULL, count_placed(summary));
 
     t->title = "engines, all streams together";
     busy_columns(t);
     if (summary->stream_count)
         busy_cells(t, &b, summary);
+}
+
+/* Sums of the streams of one device. */
+struct device_sum {
+    const struct tsm_device *device;
+    uint64_t stream_count, command_count, timed_count, placed_count;
+};
+
+/* Adds up the streams of the device of stream `first`. Returns false if an earlier one has it. */
+static bool sum_device(struct device_sum *out, const struct tsm_summary *summary, size_t first)
+{
+    *out = (struct device_sum){.device = &summary->streams[first].device};
+    for (size_t i = 0; i < summary->stream_count; i++) {
+        const struct tsm_stream_sum *stream = &summary->streams[i];
+
+        if (!tsm_device_is_same(&stream->device, out->device))
+            continue;
+        if (i < first)
+            return false;
+        out->stream_count++;
+        out->command_count += stream->command_count;
+        out->timed_count += stream->timed_count;
+        out->placed_count += stream->placed_count;
+    }
+    return true;
+}
+
+static void devices(struct tsm_table *t, const struct tsm_summary *summary)
+{
+    char name[TSM_DEVICE_NAME_MAX];
+    struct device_sum sum;
+
+    t->title = "devices";
+    tsm_table_column(t, "device", "device", TSM_CELL_TEXT);
+    tsm_table_column(t, "stream_count", "streams", TSM_CELL_COUNT);
+    tsm_table_column(t, "command_count", "commands", TSM_CELL_COUNT);
+    tsm_table_column(t, "timed_count", "timed", TSM_CELL_COUNT);
+    busy_columns(t);
+    for (size_t i = 0; i < summary->stream_count; i++) {
+        struct busy b;
+
+        if (!sum_device(&sum, summary, i))
+            continue;
+        b = device_busy(t, summary, sum.device, sum.placed_count);
+        tsm_table_text(t, tsm_device_name(name, sum.device));
+        tsm_table_number(t, sum.stream_count);
+        tsm_table_number(t, sum.command_count);
+        tsm_table_number(t, sum.timed_count);
+        busy_cells(t, &b, summary);
+    }
 }
 
 static int sites(struct tsm_table *t, const struct tsm_stats_source *source)
@@ -319,6 +390,9 @@ int tsm_stats_table(struct tsm_table *out, const struct tsm_stats_source *source
         break;
     case TSM_STATS_RINGS:
         return tsm_stats_rings(out, source);
+    case TSM_STATS_DEVICES:
+        devices(out, source->summary);
+        break;
     case TSM_STATS_SITES:
         return sites(out, source);
     case TSM_STATS_COUNT:

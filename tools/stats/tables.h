@@ -18,6 +18,7 @@ enum tsm_stats_section {
     TSM_STATS_STREAMS,
     TSM_STATS_ENGINES,
     TSM_STATS_RINGS,
+    TSM_STATS_DEVICES,
     TSM_STATS_SITES, /* of a summary by TSM_TIME_BY_SITE */
     TSM_STATS_COUNT
 };

@@ -50,6 +50,13 @@ int main(void)
     CHECK_EQ_INT(tsm_graph_traits(SBT_TYPE(SBT_API_CUDA, 516)), 0);
     CHECK_EQ_INT(tsm_graph_traits(SBT_TYPE(SBT_API_VULKAN, 514)), 0);
 
+    /* Devices, of calls, of objects, and of a record that has no number of its own. */
+    CHECK_EQ_INT(TRAITS(CUDA, 33, "cuCtxCreate_v2"), TSM_TRAIT_DEVICE | TSM_TRAIT_ENTERS);
+    CHECK(strcmp(of(SBT_API_CUDA, 24, "cuDevicePrimaryCtxRetain").target, "dev") == 0);
+    CHECK_EQ_INT(TRAITS(CUDA, 42, "cuCtxSetCurrent"), TSM_TRAIT_LEAVES | TSM_TRAIT_ENTERS);
+    CHECK(strcmp(of(SBT_API_DRM, 1, "gpu_file").target, "device") == 0);
+    CHECK(tsm_object_traits("agent") & TSM_OBJECT_DEVICE);
+
     CHECK_EQ_INT(tsm_object_traits("VkQueue"), TSM_OBJECT_GROUND | TSM_OBJECT_DROPPABLE);
     CHECK_EQ_INT(tsm_object_traits("VkSomethingNEW"), TSM_OBJECT_DROPPABLE);
     CHECK_EQ_INT(tsm_object_traits("stream"), 0);
