@@ -17,7 +17,7 @@
 #define HOST                                                                                       \
     UINT64_MAX /* in place of a place: the host's processor, which the API calls a device */
 
-/* What is current on a thread, the last one on top. Places in `list` + 1, as in the maps. */
+/* Holds what is current on a thread, the last one on top. Places in `list` + 1, as in the maps. */
 struct tsm_device_stack {
     struct {
         uint64_t object, device;

@@ -9,10 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOK_BACK 64u /* ends of other devices that are passed over */
+
+/* The end of a command on its device's clock. */
+struct end {
+    bool is_known;
+    size_t clock; /* its place in the list */
+    int64_t ns;
+    uint64_t seq;
+    const char *call;
+};
+
 /* The host knew at `known_ns` that a stream's commands up to `position` are complete. */
 struct wait {
     uint64_t position, known_ns, seq;
     const char *call;
+    struct end last; /* of the commands that this one is the first to wait for */
+};
+
+/* An end that the host knew at a time. */
+struct known {
+    uint64_t at_ns;
+    struct end end;
+    bool is_counted; /* a later command starts before it */
 };
 
 struct stream_waits {
@@ -36,6 +55,8 @@ struct collect {
     struct tsm_map places; /* stream -> place in `streams` + 1 */
     struct stream_waits *streams;
     size_t stream_count, stream_capacity;
+    struct known *known; /* by time */
+    size_t known_count, known_capacity;
 };
 
 /* ---- what the host waited for ------------------------------------------------------------------
@@ -110,7 +131,10 @@ static int note_command(struct collect *c, const struct tsm_call_node *call,
         return note_event(c, event,
                           &(struct event_place){record->stream, record->position, wait->known_ns});
     return call->schema->flags & SBT_SCHEMA_BLOCKS
-               ? add_wait(w, &(struct wait){w->position, wait->known_ns, wait->seq, wait->call})
+               ? add_wait(w, &(struct wait){.position = w->position,
+                                            .known_ns = wait->known_ns,
+                                            .seq = wait->seq,
+                                            .call = wait->call})
                : 0;
 }
 
@@ -132,9 +156,11 @@ static int note_wait(struct collect *c, const struct tsm_call_node *call, const 
         return tsm_fail(TSM_E_MEMORY, "no memory for streams");
     position = place ? place->position : w->position;
     returned_ns = place ? place->returned_ns : w->latest_return_ns;
-    return record->time_ns < returned_ns
-               ? 0
-               : add_wait(w, &(struct wait){position, wait->known_ns, wait->seq, wait->call});
+    return record->time_ns < returned_ns ? 0
+                                         : add_wait(w, &(struct wait){.position = position,
+                                                                      .known_ns = wait->known_ns,
+                                                                      .seq = wait->seq,
+                                                                      .call = wait->call});
 }
 
 static int visit_call(void *user, const struct tsm_call_node *call)
@@ -151,10 +177,10 @@ static int visit_call(void *user, const struct tsm_call_node *call)
     return call->schema->kind == SBT_KIND_SYNC ? note_wait(user, call, &wait) : 0;
 }
 
-static const struct wait *find_wait(const struct collect *c, const struct tsm_command_node *node)
+static struct wait *find_wait(const struct collect *c, const struct tsm_command_node *node)
 {
     const uint64_t *place = tsm_map_find(&c->places, node->stream);
-    const struct stream_waits *w = place && *place ? &c->streams[*place - 1] : NULL;
+    struct stream_waits *w = place && *place ? &c->streams[*place - 1] : NULL;
     size_t at;
 
     if (!w)
@@ -223,10 +249,34 @@ static int judge(struct tsm_clocks *all, const struct tsm_command_node *node,
                : tsm_fail(TSM_E_MEMORY, "no memory for what clocks contradict");
 }
 
+/* Adds a bound with the error of the command's time. */
+static int bound_drift(struct tsm_clock *clock, const struct tsm_command_node *node,
+                       const struct tsm_clock_bound *bound, bool is_least)
+{
+    const uint64_t error_ns = node->gpu.error_ns, offset_ns = (uint64_t)bound->offset_ns;
+    const struct tsm_drift_bound point = {
+        .time_ns = is_least ? node->gpu.start_ns : node->gpu.end_ns,
+        .offset_ns = (int64_t)(is_least ? offset_ns - error_ns : offset_ns + error_ns),
+        .seq = bound->seq,
+        .other_seq = bound->other_seq,
+        .call = bound->call,
+        .other_call = bound->other_call};
+    const bool ok = is_least ? tsm_drift_at_least(&clock->drift, &point)
+                             : tsm_drift_at_most(&clock->drift, &point);
+
+    return ok ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for bounds of clocks");
+}
+
+static void note_end(struct wait *wait, size_t clock, const struct tsm_command_node *node)
+{
+    if (!wait->last.is_known || node->gpu.end_ns > wait->last.ns)
+        wait->last = (struct end){true, clock, node->gpu.end_ns, node->seq, node->schema->name};
+}
+
 static int bound_command(struct collect *c, struct tsm_clock *clock,
                          const struct tsm_command_node *node)
 {
-    const struct wait *wait = node->gpu.is_at_most ? NULL : find_wait(c, node);
+    struct wait *wait = node->gpu.is_at_most ? NULL : find_wait(c, node);
     struct tsm_clock_bound bound = {.is_known = true,
                                     .offset_ns = minus(node->call_ns, node->gpu.start_ns),
                                     .seq = node->seq,
@@ -238,13 +288,17 @@ static int bound_command(struct collect *c, struct tsm_clock *clock,
 
     tighten(&clock->least, &bound, true);
     error = judge(c->out, node, &bound, TSM_CLOCK_CALLED);
+    if (!error)
+        error = bound_drift(clock, node, &bound, true);
     if (error || !wait)
         return error;
+    note_end(wait, (size_t)(clock - c->out->list), node);
     bound.offset_ns = minus(wait->known_ns, node->gpu.end_ns);
     bound.other_seq = wait->seq;
     bound.other_call = wait->call;
     tighten(&clock->most, &bound, false);
-    return judge(c->out, node, &bound, TSM_CLOCK_KNOWN);
+    error = bound_drift(clock, node, &bound, false);
+    return error ? error : judge(c->out, node, &bound, TSM_CLOCK_KNOWN);
 }
 
 static int visit_command(void *user, const struct tsm_command_node *node)
@@ -270,6 +324,90 @@ static int visit_command(void *user, const struct tsm_command_node *node)
                                                                    : bound_command(c, clock, node);
 }
 
+/* ---- clocks that go back -----------------------------------------------------------------------
+ */
+
+static int by_known(const void *a, const void *b)
+{
+    const struct known *x = a, *y = b;
+
+    return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
+}
+
+/* Collects the ends that waits told, in the order in which the host knew them. */
+static int collect_ends(struct collect *c)
+{
+    for (size_t i = 0; i < c->stream_count; i++)
+        for (size_t k = 0; k < c->streams[i].count; k++) {
+            const struct wait *wait = &c->streams[i].list[k];
+            const struct known known = {.at_ns = wait->known_ns, .end = wait->last};
+
+            if (wait->last.is_known &&
+                !TSM_ARRAY_PUSH(c->known, c->known_count, c->known_capacity, known))
+                return tsm_fail(TSM_E_MEMORY, "no memory for ends of commands");
+        }
+    if (c->known_count)
+        qsort(c->known, c->known_count, sizeof(*c->known), by_known);
+    return 0;
+}
+
+/* Finds the last end on a clock that the host knew before a call; NULL: none near. */
+static struct known *known_before(const struct collect *c, size_t clock, uint64_t call_ns)
+{
+    size_t at;
+
+    TSM_BISECT(at, c->known_count, c->known[at].at_ns > call_ns);
+    for (unsigned i = 0; at && i < LOOK_BACK; i++, at--)
+        if (c->known[at - 1].end.clock == clock)
+            return &c->known[at - 1];
+    return NULL;
+}
+
+/* Counts a step back once, whatever comes behind it. */
+static int visit_step(void *user, const struct tsm_command_node *node)
+{
+    struct collect *c = user;
+    struct tsm_clock *clock;
+    struct known *known;
+    int64_t by_ns;
+
+    if (node->gpu.kind != TSM_TIME_MEASURED || node->gpu.axis != TSM_AXIS_DEVICE)
+        return 0;
+    clock = clock_of(c->out, node);
+    known = clock && !clock->fit.fits
+                ? known_before(c, (size_t)(clock - c->out->list), node->call_ns)
+                : NULL;
+    by_ns = known ? (int64_t)((uint64_t)known->end.ns - (uint64_t)node->gpu.start_ns) : 0;
+    if (by_ns <= 0 || (uint64_t)by_ns <= 2 * clock->errors.max || known->is_counted)
+        return 0;
+    known->is_counted = true;
+    if (clock->steps.count++)
+        return 0;
+    clock->steps = (struct tsm_clock_steps){.count = 1,
+                                            .by_ns = (uint64_t)by_ns,
+                                            .seq = node->seq,
+                                            .other_seq = known->end.seq,
+                                            .call = node->schema->name,
+                                            .other_call = known->end.call};
+    return 0;
+}
+
+/* Looks for what makes a device's clock fit nothing. */
+static int find_steps(struct collect *c, struct sbt_reader *reader, const struct sbt_filter *filter)
+{
+    const struct tsm_model_visitor steps = {.user = c, .command = visit_step};
+    struct tsm_model_counts counts;
+    bool is_needed = false;
+    int error;
+
+    for (size_t i = 0; i < c->out->count; i++) {
+        c->out->list[i].fit = tsm_drift_fit(&c->out->list[i].drift);
+        is_needed |= tsm_clock_misfits(&c->out->list[i]);
+    }
+    error = is_needed ? collect_ends(c) : 0;
+    return error || !is_needed ? error : tsm_model_pass(&counts, reader, filter, &steps);
+}
+
 /* ---- the passes --------------------------------------------------------------------------------
  */
 
@@ -286,9 +424,12 @@ int tsm_clocks_collect(struct tsm_clocks *out, struct sbt_reader *reader,
     error = tsm_model_pass(&counts, reader, filter, &waits);
     if (!error)
         error = tsm_model_pass(&counts, reader, filter, &commands);
+    if (!error)
+        error = find_steps(&c, reader, filter);
     for (size_t i = 0; i < c.stream_count; i++)
         free(c.streams[i].list);
     free(c.streams);
+    free(c.known);
     free(c.event_places);
     tsm_map_finish(&c.places);
     tsm_map_finish(&c.events);
@@ -297,8 +438,10 @@ int tsm_clocks_collect(struct tsm_clocks *out, struct sbt_reader *reader,
 
 void tsm_clocks_finish(struct tsm_clocks *clocks)
 {
-    for (size_t i = 0; i < clocks->count; i++)
+    for (size_t i = 0; i < clocks->count; i++) {
         tsm_samples_finish(&clocks->list[i].errors);
+        tsm_drift_finish(&clocks->list[i].drift);
+    }
     free(clocks->list);
     free(clocks->contradictions);
     *clocks = (struct tsm_clocks){0};
@@ -310,4 +453,9 @@ bool tsm_clock_drifts(const struct tsm_clock *clock)
            clock->least.offset_ns > clock->most.offset_ns &&
            (uint64_t)clock->least.offset_ns - (uint64_t)clock->most.offset_ns >
                2 * clock->errors.max;
+}
+
+bool tsm_clock_misfits(const struct tsm_clock *clock)
+{
+    return !clock->fit.fits && (clock->is_ring || clock->axis == TSM_AXIS_DEVICE);
 }

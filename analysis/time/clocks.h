@@ -7,6 +7,8 @@
 #define ANALYSIS_TIME_CLOCKS_H
 
 #include "analysis/model/pass.h"
+#include "analysis/ring/jobs.h"
+#include "analysis/time/drift.h"
 #include "analysis/time/samples.h"
 
 /* Rules that a time can contradict. */
@@ -25,15 +27,28 @@ struct tsm_clock_bound {
     const char *other_call;
 };
 
-/* One clock: a device has one of each kind. */
+/* Places where a device's clock went back: a command that was sent when another one was known to be
+ * complete starts before that one's end. */
+struct tsm_clock_steps {
+    uint64_t count;
+    uint64_t by_ns; /* of the first one, at least */
+    uint64_t seq, other_seq;
+    const char *call, *other_call; /* the later command and the one before */
+};
+
+/* One clock: a device has one of each kind, and the kernel's events of its rings have one. */
 struct tsm_clock {
-    uint32_t api;
+    uint32_t api; /* of a ring clock SBT_API_CORE: the kernel's */
     struct tsm_device device;
+    bool is_ring; /* commands are jobs; the device's number is the kernel's */
     enum tsm_time_axis axis;
     uint64_t command_count;
     int64_t first_ns, last_ns;          /* from the first start to the last end */
     struct tsm_samples errors;          /* of the starts, as they were measured */
     struct tsm_clock_bound least, most; /* unknown for virtual time */
+    struct tsm_drift drift;
+    struct tsm_drift_fit fit;     /* of the same bounds, give or take the error of each */
+    struct tsm_clock_steps steps; /* looked for on a device's own clock that nothing fits */
 };
 
 /* A time that contradicts the host by more than the errors of both. */
@@ -59,14 +74,23 @@ struct tsm_clocks {
     bool is_replay; /* times are those of runs of a replay: no call of this trace bounds them */
 };
 
-/* Reads the trace twice: waits come after the commands that they wait for. Memory grows with waits.
- * Returns 0 or a negative tsm_error. */
+/* Reads the trace twice, as waits come after the commands that they wait for, and a third time
+ * where a clock does not fit. Memory grows with waits. Returns 0 or a negative tsm_error. */
 int tsm_clocks_collect(struct tsm_clocks *out, struct sbt_reader *reader,
                        const struct sbt_filter *filter);
 void tsm_clocks_finish(struct tsm_clocks *clocks);
 
+/* Adds a clock for each device of which the kernel has ring events. A job's first event lies within
+ * the call that submitted it, where one is found. */
+int tsm_clocks_add_rings(struct tsm_clocks *out, struct sbt_reader *reader,
+                         const struct tsm_ring_jobs *jobs);
+
 /* Tests whether no one offset brings all times of a clock between the host's bounds, give or take
  * the largest error: it runs at another speed, or something is wrong. */
 bool tsm_clock_drifts(const struct tsm_clock *clock);
+
+/* Tests whether no offset and speed together do: something is wrong. Times on the host's clock are
+ * judged one by one, as contradictions. */
+bool tsm_clock_misfits(const struct tsm_clock *clock);
 
 #endif

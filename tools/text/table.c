@@ -141,6 +141,15 @@ static void change_text(char *out, size_t size, const struct tsm_cell *cell, con
                size_of % 10);
 }
 
+static void ppm_text(char *out, size_t size, const struct tsm_cell *cell, const char *plus)
+{
+    const int64_t ppb = (int64_t)cell->value;
+    const uint64_t size_of = ppb < 0 ? 0 - (uint64_t)ppb : (uint64_t)ppb;
+
+    tsm_format(out, size, "%s%" PRIu64 ".%03" PRIu64, ppb < 0 ? "-" : plus, size_of / 1000,
+               size_of % 1000);
+}
+
 static void number_text(char *out, size_t size, const struct tsm_cell *cell,
                         enum tsm_cell_kind kind)
 {
@@ -151,7 +160,9 @@ static void number_text(char *out, size_t size, const struct tsm_cell *cell,
     } else if (kind == TSM_CELL_CHANGE) {
         change_text(change, sizeof(change), cell, "+");
         tsm_format(out, size, "%s %%", change);
-    } else if (kind == TSM_CELL_REAL)
+    } else if (kind == TSM_CELL_PPM)
+        ppm_text(out, size, cell, "+");
+    else if (kind == TSM_CELL_REAL)
         tsm_format(out, size, "%.2g", real_of(cell));
     else if (kind == TSM_CELL_NS)
         tsm_duration_text(out, size, cell->value);
@@ -284,6 +295,8 @@ static void plain_text(char *out, size_t size, const struct tsm_cell *cell, enum
         tsm_format(out, size, "%" PRIu64 ".%" PRIu64, cell->value / 10, cell->value % 10);
     else if (kind == TSM_CELL_CHANGE)
         change_text(out, size, cell, "");
+    else if (kind == TSM_CELL_PPM)
+        ppm_text(out, size, cell, "");
     else if (kind == TSM_CELL_REAL)
         tsm_format(out, size, "%.6g", real_of(cell));
     else if (kind == TSM_CELL_OFFSET)

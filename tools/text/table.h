@@ -18,6 +18,7 @@ enum tsm_cell_kind {
     TSM_CELL_RATE,     /* bytes a second */
     TSM_CELL_PERMILLE, /* people see "12.3 %"; programs the percentage: 12.3 */
     TSM_CELL_CHANGE,   /* the same with a sign, as an int64_t: "+12.3 %" */
+    TSM_CELL_PPM,      /* of parts per billion, as an int64_t: parts per million, "+12.345" */
     TSM_CELL_REAL,     /* see tsm_table_real() */
     TSM_CELL_TEXT,
     TSM_CELL_NAME, /* text: of a function of C++ people see what tsm_demangle() makes of it */
