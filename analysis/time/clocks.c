@@ -411,6 +411,13 @@ static int find_steps(struct collect *c, struct sbt_reader *reader, const struct
 /* ---- the passes --------------------------------------------------------------------------------
  */
 
+static uint64_t slept_ns(struct sbt_reader *reader)
+{
+    const char *text = sbt_reader_metadata_find(reader, "clock.slept_ns");
+
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
 int tsm_clocks_collect(struct tsm_clocks *out, struct sbt_reader *reader,
                        const struct sbt_filter *filter)
 {
@@ -420,7 +427,8 @@ int tsm_clocks_collect(struct tsm_clocks *out, struct sbt_reader *reader,
     struct tsm_model_counts counts;
     int error;
 
-    *out = (struct tsm_clocks){.is_replay = sbt_reader_metadata_find(reader, "timed.runs")};
+    *out = (struct tsm_clocks){.is_replay = sbt_reader_metadata_find(reader, "timed.runs"),
+                               .slept_ns = slept_ns(reader)};
     error = tsm_model_pass(&counts, reader, filter, &waits);
     if (!error)
         error = tsm_model_pass(&counts, reader, filter, &commands);

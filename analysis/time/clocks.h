@@ -71,6 +71,7 @@ struct tsm_clocks {
     size_t contradiction_count, contradiction_capacity;
     uint64_t contradiction_total;
     uint64_t derived_count, unknown_count; /* commands without a measured time */
+    uint64_t slept_ns;                     /* that the machine slept while this was recorded */
     bool is_replay; /* times are those of runs of a replay: no call of this trace bounds them */
 };
 

@@ -22,7 +22,7 @@ struct tsm_drift_bound {
     const char *call, *other_call; /* as long as the reader */
 };
 
-/* Those bounds of one direction that no others imply. */
+/* Keeps those bounds of one direction that no others imply. */
 struct tsm_drift_hull {
     struct tsm_drift_bound *list; /* by time once it is compressed */
     size_t count, capacity, compressed_count;

@@ -29,6 +29,9 @@ struct tsm_drain {
     uint64_t lanes_file_size;
     struct tsm_clock_pair last_pair;
     uint64_t clock_due_ns;
+    uint64_t awake_ns; /* CLOCK_BOOTTIME less CLOCK_MONOTONIC at the start; grows while the machine
+                          sleeps */
+    uint64_t slept_ns; /* since the start, as the trace says */
     uint64_t first_unflushed_ns; /* 0: everything is flushed */
     uint64_t unflushed;          /* bytes of lanes */
     uint64_t finish_seen_ns;     /* when somebody asked for the end */

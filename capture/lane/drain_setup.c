@@ -17,6 +17,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+#define SLEEP_MIN_NS 5000000 /* two clocks are not read at once */
+
 static int say(struct tsm_session *s, const char *what, const char *why)
 {
     tsm_format(s->drain_message, sizeof(s->drain_message), "%s: %s: %s", s->lanes_path, what, why);
@@ -110,6 +112,14 @@ int tsm_drain_add_lanes(struct tsm_drain *d, uint32_t count)
 /* ---- the clock --------------------------------------------------------------------------------
  */
 
+static int number_metadata(struct sbt_writer *w, const char *name, uint64_t value)
+{
+    char text[24];
+
+    tsm_format(text, sizeof(text), "%llu", (unsigned long long)value);
+    return sbt_writer_metadata(w, name, text);
+}
+
 static void publish_line(struct tsm_drain *d, struct tsm_clock_line line)
 {
     struct tsm_lanes_header *h = d->session->lanes_header;
@@ -120,13 +130,36 @@ static void publish_line(struct tsm_drain *d, struct tsm_clock_line line)
     __atomic_store_n(&h->clock_epoch, next, __ATOMIC_RELEASE);
 }
 
+static uint64_t boot_less_monotonic_ns(void)
+{
+    return tsm_clock_ns(CLOCK_BOOTTIME) - tsm_monotonic_ns();
+}
+
+/* Tests whether the machine slept since the last time, in which CLOCK_MONOTONIC stood still. The
+ * trace says for how long. */
+static bool has_slept(struct tsm_drain *d)
+{
+    const int64_t slept_ns = (int64_t)(boot_less_monotonic_ns() - d->awake_ns);
+
+    if (slept_ns < (int64_t)d->slept_ns + SLEEP_MIN_NS)
+        return false;
+    d->slept_ns = (uint64_t)slept_ns;
+    if (d->merge.writer)
+        number_metadata(d->merge.writer, "clock.slept_ns", d->slept_ns);
+    return true;
+}
+
 void tsm_drain_calibrate(struct tsm_drain *d)
 {
+    const bool slept = has_slept(d);
     struct tsm_clock_pair now = tsm_clock_pair_read();
     uint64_t shown = tsm_clock_line_ns(&d->merge.clock, now.ticks);
     int64_t behind = (int64_t)(now.monotonic_ns - shown);
     struct tsm_clock_line line = tsm_clock_line_through(d->last_pair, now);
 
+    /* Its speed is not what the counter did meanwhile: it stood still, or began again. */
+    if (slept || (int64_t)(now.ticks - d->last_pair.ticks) <= 0)
+        line.ns_per_tick = d->merge.clock.ns_per_tick;
     /* The new line starts where the old one is, so that time never steps back, and makes up the
      * difference within a second; only after a long sleep of the machine it jumps, forward. */
     line.from = (struct tsm_clock_pair){now.ticks, behind > 1000000 ? now.monotonic_ns : shown};
@@ -145,19 +178,12 @@ static void first_line(struct tsm_drain *d)
 
     publish_line(d, tsm_clock_line_through(d->session->start, now));
     d->last_pair = d->session->start;
+    d->awake_ns = boot_less_monotonic_ns();
     d->clock_due_ns = d->session->start.monotonic_ns + 2000000;
 }
 
 /* ---- the trace's beginning ----------------------------------------------------------------------
  */
-
-static int number_metadata(struct sbt_writer *w, const char *name, uint64_t value)
-{
-    char text[24];
-
-    tsm_format(text, sizeof(text), "%llu", (unsigned long long)value);
-    return sbt_writer_metadata(w, name, text);
-}
 
 /* Arguments, separated by spaces. */
 static int command_metadata(struct sbt_writer *w)

@@ -41,7 +41,7 @@ static void put(struct made *m, struct sbt_record record)
     must(sbt_writer_record(m->writer, &record));
 }
 
-/* What the device's counter says at a time of the host. */
+/* Returns what the device's counter says at a time of the host. */
 static uint64_t counter(const struct made *m, uint64_t host_ns)
 {
     const uint64_t half = m->count / 2 * PERIOD;

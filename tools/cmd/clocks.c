@@ -222,6 +222,7 @@ static void print_misfits(const struct tsm_clocks *clocks)
 static void print_text(struct tsm_clocks *clocks)
 {
     struct tsm_table table = {0}, contradictions = {0};
+    char slept[32];
 
     if (clocks->count) {
         make_clocks(&table, clocks);
@@ -232,6 +233,11 @@ static void print_text(struct tsm_clocks *clocks)
            " of them derived from the call\n",
            clocks->count ? "\n" : "", clocks->unknown_count + clocks->derived_count,
            clocks->derived_count);
+    if (clocks->slept_ns) {
+        tsm_duration_text(slept, sizeof(slept), clocks->slept_ns);
+        printf("the machine slept for %s meanwhile, in which the host's clock stood still\n",
+               slept);
+    }
     print_misfits(clocks);
     if (!clocks->contradiction_total)
         return;
@@ -258,6 +264,7 @@ static void print_json(struct tsm_clocks *clocks, const struct sbt_reader *reade
     tsm_json_put_u64(&j, "contradiction_count", clocks->contradiction_total);
     tsm_json_put_u64(&j, "drifting_count", count_drifting(clocks));
     tsm_json_put_u64(&j, "misfit_count", count_misfits(clocks));
+    tsm_json_put_u64(&j, "slept_ns", clocks->slept_ns);
     tsm_table_print_json(&table, &j, 0);
     tsm_table_print_json(&contradictions, &j, 0);
     tsm_table_print_json(&misfits, &j, 0);
