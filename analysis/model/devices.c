@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CURRENT_MAX 64u  /* entries of a thread's stack; deeper ones are not known */
+#define CURRENT_MAX 16u  /* entries of a thread's stack; deeper ones are not known */
 #define DEVICE_MAX  256u /* what is on others is on a device that is not known */
 #define HOST                                                                                       \
     UINT64_MAX /* in place of a place: the host's processor, which the API calls a device */

@@ -22,11 +22,14 @@ struct clock {
  * before, and known to be complete up to `noise` behind it. */
 static void observe(struct tsm_drift *d, const struct clock *c, int64_t time, uint64_t seq)
 {
-    const int64_t truth = c->offset + (int64_t)((__int128)time * c->ppb / 1000000000);
+    const uint64_t truth =
+        (uint64_t)c->offset + (uint64_t)(int64_t)((__int128)time * c->ppb / 1000000000);
+    const uint64_t before = (uint64_t)below((uint64_t)c->noise + 1) + 1;
+    const uint64_t behind = (uint64_t)below((uint64_t)c->noise + 1) + 1;
     const struct tsm_drift_bound low = {
-        .time_ns = time, .offset_ns = truth - below((uint64_t)c->noise + 1) - 1, .seq = seq};
+        .time_ns = time, .offset_ns = (int64_t)(truth - before), .seq = seq};
     const struct tsm_drift_bound high = {
-        .time_ns = time, .offset_ns = truth + below((uint64_t)c->noise + 1) + 1, .seq = seq};
+        .time_ns = time, .offset_ns = (int64_t)(truth + behind), .seq = seq};
 
     CHECK(tsm_drift_at_least(d, &low) && tsm_drift_at_most(d, &high));
 }

@@ -3,6 +3,7 @@
  * Tests samples and intervals of time against slow sums, and commands that wait for their times.
  */
 #include "analysis/model/memory.h"
+#include "analysis/model/pass.h"
 #include "analysis/model/pending.h"
 #include "analysis/time/groups.h"
 #include "analysis/time/intervals.h"
@@ -298,8 +299,24 @@ static void test_memory(void)
     tsm_memory_finish(&m);
 }
 
+/* A duration that a counter's beginning again makes huge is none, and a start is counted modulo
+ * 2^64. */
+static void test_spans(void)
+{
+    const uint64_t wrap = (uint64_t)1 << 36;
+    struct tsm_span span = tsm_span_of_time(wrap - 10, 20 - wrap, 0, 0);
+
+    CHECK(span.kind == TSM_TIME_UNKNOWN);
+    span = tsm_span_of_time(wrap - 10, 20, 0, 0);
+    CHECK(span.kind == TSM_TIME_MEASURED && tsm_span_ns(&span) == 20);
+    span = tsm_span_of_time(0 - (uint64_t)10, 20, SBT_GPU_TIME_CALIBRATED, 5);
+    CHECK(span.start_ns == -10 && span.end_ns == 10 && span.axis == TSM_AXIS_HOST);
+    CHECK(tsm_span_of_time(1, UINT64_MAX, 0, 0).kind == TSM_TIME_UNKNOWN);
+}
+
 int main(void)
 {
+    test_spans();
     test_samples();
     test_few_samples();
     test_intervals();
