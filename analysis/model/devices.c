@@ -294,6 +294,59 @@ static bool is_host(struct sbt_reader *reader, const struct sbt_record *record,
     return false;
 }
 
+/* Returns the key of the first object that a record names beside the one that it makes; 0: none. */
+static uint64_t named_object(const struct sbt_record *record, const struct sbt_schema *schema,
+                             const struct tsm_type_device *type)
+{
+    uint64_t lead = type->lead, found = 0;
+
+    if (type->made >= 0)
+        lead &= ~((uint64_t)1 << type->made);
+    for (int i = 0; lead && !found; i++, lead >>= 1)
+        if (lead & 1)
+            found = object_of(record, schema, i);
+    return found;
+}
+
+static uint64_t current_object(const struct tsm_devices *d, const struct sbt_record *record)
+{
+    const struct tsm_device_stack *s = stack_of(d, record->thread);
+
+    return s && s->depth && s->depth <= CURRENT_MAX ? s->list[s->depth - 1].object : 0;
+}
+
+/* Notes what an object was made of, and whose a stream is: a context's own, or one made in it. */
+static int note_owners(struct tsm_devices *d, const struct sbt_record *record,
+                       const struct sbt_schema *schema, const struct tsm_type_device *type)
+{
+    const uint64_t made = object_of(record, schema, type->made);
+    const uint64_t of = named_object(record, schema, type);
+    const uint64_t owner = made ? made : of ? of : current_object(d, record);
+
+    if (made && of && !tsm_map_set(&d->object_owners, made, of))
+        return no_memory();
+    if (owner && type->stream_made >= 0 && slot_of(record, type->stream_made) < SBT_STREAM_NONE &&
+        !tsm_map_set(&d->stream_owners, slot_of(record, type->stream_made), owner))
+        return no_memory();
+    return 0;
+}
+
+/* A stream that no record makes belongs to what is current, or to what its queue was made of. */
+static uint64_t owner_of(const struct tsm_devices *d, const struct sbt_record *record,
+                         const struct sbt_schema *schema, const struct tsm_type_device *type)
+{
+    const bool is_sent = record->stream != SBT_STREAM_NONE;
+    uint64_t owner = is_sent ? tsm_map_get(&d->stream_owners, record->stream, 0) : 0;
+
+    if (owner || (!is_sent && schema->kind != SBT_KIND_SYNC))
+        return owner;
+    owner = current_object(d, record);
+    if (is_sent)
+        return owner ? owner
+                     : tsm_map_get(&d->object_owners, named_object(record, schema, type), 0);
+    return type->lead ? named_object(record, schema, type) : owner;
+}
+
 static int note_made(struct tsm_devices *d, const struct sbt_record *record,
                      const struct sbt_schema *schema, const struct tsm_type_device *type,
                      uint64_t device)
@@ -321,6 +374,8 @@ static int note_objects(struct tsm_devices *d, struct sbt_reader *reader,
         error = find_device(d, &device, record, schema, type);
     if (!error)
         error = note_made(d, record, schema, type, device);
+    if (!error && (type->made >= 0 || type->stream_made >= 0))
+        error = note_owners(d, record, schema, type);
     if (!error && type->traits & (TSM_TRAIT_ENTERS | TSM_TRAIT_LEAVES))
         error = change_current(d, record, schema, type);
     if (!error && type->gone >= 0)
@@ -328,25 +383,26 @@ static int note_objects(struct tsm_devices *d, struct sbt_reader *reader,
     return error;
 }
 
-int tsm_devices_note(struct tsm_devices *d, struct tsm_device *out, struct sbt_reader *reader,
+int tsm_devices_note(struct tsm_devices *d, struct tsm_destination *out, struct sbt_reader *reader,
                      const struct sbt_record *record, const struct sbt_schema *schema,
                      const struct tsm_type_device *type)
 {
     uint64_t device = 0;
     int error = 0;
 
-    *out = (struct tsm_device){.api = 0};
+    *out = (struct tsm_destination){.owner = 0};
     if (!schema || record->flags & SBT_RECORD_FAILED)
         return 0;
     if (type->is_concerned)
         error = note_objects(d, reader, record, schema, type);
+    out->owner = owner_of(d, record, schema, type);
     if (error || record->stream == SBT_STREAM_NONE)
         return error;
     device = tsm_map_get(&d->streams, record->stream, 0);
     if (!device) /* a stream of several devices, or one that no record makes */
         error = find_device(d, &device, record, schema, type);
     if (device)
-        *out = d->list[device - 1];
+        out->device = d->list[device - 1];
     return error;
 }
 
@@ -356,6 +412,8 @@ void tsm_devices_finish(struct tsm_devices *d)
     free(d->current);
     tsm_map_finish(&d->objects);
     tsm_map_finish(&d->streams);
+    tsm_map_finish(&d->object_owners);
+    tsm_map_finish(&d->stream_owners);
     tsm_map_finish(&d->threads);
     *d = (struct tsm_devices){0};
 }

@@ -30,14 +30,23 @@ struct tsm_devices {
     size_t count, capacity;
     struct tsm_map objects; /* key of a ground object -> place in `list` + 1 */
     struct tsm_map streams; /* number -> the same, of streams that a record makes; 0: not known */
-    struct tsm_map threads; /* number -> place in `current` + 1 */
+    struct tsm_map object_owners; /* key of a ground object -> key of the one that it was made of */
+    struct tsm_map stream_owners; /* number -> key of the object that the stream belongs to */
+    struct tsm_map threads;       /* number -> place in `current` + 1 */
     struct tsm_device_stack *current;
     size_t current_count, current_capacity;
 };
 
-/* Takes a record into account. *out: the device that it is sent to, if it has a stream; its api is
- * 0 where that is not known. `reader` may be NULL. Returns 0 or a negative tsm_error. */
-int tsm_devices_note(struct tsm_devices *d, struct tsm_device *out, struct sbt_reader *reader,
+/* Names where a record goes. */
+struct tsm_destination {
+    struct tsm_device device; /* of its stream; api 0: not known, or it has none */
+    uint64_t
+        owner; /* key of what its stream belongs to, as a context or a logical device; of a wait
+                  without a stream, of what it names, else of what is current; 0: not known */
+};
+
+/* Takes a record into account. `reader` may be NULL. Returns 0 or a negative tsm_error. */
+int tsm_devices_note(struct tsm_devices *d, struct tsm_destination *out, struct sbt_reader *reader,
                      const struct sbt_record *record, const struct sbt_schema *schema,
                      const struct tsm_type_device *type);
 

@@ -183,7 +183,7 @@ static bool is_sent(const struct sbt_record *record, const struct tsm_type_work 
 }
 
 static int visit_call(struct pass *p, const struct sbt_record *record,
-                      const struct tsm_type_work *type, const struct tsm_device *device)
+                      const struct tsm_type_work *type, const struct tsm_destination *to)
 {
     const struct tsm_call_node call = {
         .record = record,
@@ -191,6 +191,7 @@ static int visit_call(struct pass *p, const struct sbt_record *record,
         .label = tsm_labels_of(&p->labels, record->thread),
         .is_command = is_sent(record, type),
         .is_wait = type->is_wait,
+        .owner = to->owner,
     };
     int error = 0;
 
@@ -201,7 +202,8 @@ static int visit_call(struct pass *p, const struct sbt_record *record,
           (int64_t)(record->time_ns + record->duration_ns));
     if (p->visitor->call)
         error = p->visitor->call(p->visitor->user, &call);
-    return error || !call.is_command ? error : add_command(p, record, type, call.label, device);
+    return error || !call.is_command ? error
+                                     : add_command(p, record, type, call.label, &to->device);
 }
 
 struct tsm_span tsm_span_of_time(uint64_t start_ns, uint64_t duration_ns, uint32_t flags,
@@ -261,7 +263,7 @@ static int note_record(struct pass *p, const struct sbt_record *record)
 {
     const bool is_wanted = is_selected(p, record);
     const struct tsm_type_work *type;
-    struct tsm_device device;
+    struct tsm_destination to;
     int error;
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME))
@@ -273,9 +275,8 @@ static int note_record(struct pass *p, const struct sbt_record *record)
         return tsm_fail(TSM_E_MEMORY, "out of memory for types of records");
     error = note_memory(p, record, type, is_wanted);
     if (!error)
-        error =
-            tsm_devices_note(&p->devices, &device, p->reader, record, type->schema, &type->device);
-    return !error && is_wanted ? visit_call(p, record, type, &device) : error;
+        error = tsm_devices_note(&p->devices, &to, p->reader, record, type->schema, &type->device);
+    return !error && is_wanted ? visit_call(p, record, type, &to) : error;
 }
 
 static int read_records(struct pass *p)

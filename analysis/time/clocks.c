@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_BACK 64u /* ends of other devices that are passed over */
+#define STREAMS_MAX 4096u
+#define LOOK_BACK   64u /* ends of other devices that are passed over */
 
 /* The end of a command on its device's clock. */
 struct end {
@@ -35,6 +36,7 @@ struct known {
 };
 
 struct stream_waits {
+    uint64_t owner;            /* of the stream; 0: not known */
     uint64_t position;         /* of the last command that was sent ... */
     uint64_t latest_return_ns; /* ... and when the last of the calls that sent them returned */
     struct wait *list;         /* by position */
@@ -124,6 +126,7 @@ static int note_command(struct collect *c, const struct tsm_call_node *call,
 
     if (!w)
         return tsm_fail(TSM_E_MEMORY, "no memory for streams");
+    w->owner = call->owner;
     w->position = record->position;
     if (w->latest_return_ns < wait->known_ns)
         w->latest_return_ns = wait->known_ns;
@@ -138,8 +141,41 @@ static int note_command(struct collect *c, const struct tsm_call_node *call,
                : 0;
 }
 
-/* A wait for an event, or for a stream. One for all streams of a context says nothing of a single
- * stream here. Nothing counts that another thread sent while this one began to wait. */
+/* Tests whether a call waits for all that its owner was sent: it names no stream and no other
+ * object. */
+static bool waits_for_all(const struct tsm_call_node *call)
+{
+    const struct sbt_schema *schema = call->schema;
+
+    if (!call->owner || call->record->stream != SBT_STREAM_NONE)
+        return false;
+    for (uint32_t i = 0; i < schema->field_count; i++)
+        if (schema->fields[i].type != SBT_FIELD_HANDLE ||
+            !(tsm_object_traits(schema->fields[i].detail) & TSM_OBJECT_GROUND))
+            return false;
+    return true;
+}
+
+/* Says nothing of more streams than any program has. */
+static int note_wait_for_all(struct collect *c, const struct tsm_call_node *call,
+                             const struct wait *wait)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < c->stream_count && c->stream_count <= STREAMS_MAX && !error; i++) {
+        struct stream_waits *w = &c->streams[i];
+
+        if (w->owner == call->owner && call->record->time_ns >= w->latest_return_ns)
+            error = add_wait(w, &(struct wait){.position = w->position,
+                                               .known_ns = wait->known_ns,
+                                               .seq = wait->seq,
+                                               .call = wait->call});
+    }
+    return error;
+}
+
+/* A wait for an event, for a stream, or for all streams of a context. Nothing counts that another
+ * thread sent while this one began to wait. */
 static int note_wait(struct collect *c, const struct tsm_call_node *call, const struct wait *wait)
 {
     const struct sbt_record *record = call->record;
@@ -150,7 +186,7 @@ static int note_wait(struct collect *c, const struct tsm_call_node *call, const 
     uint64_t position, returned_ns;
 
     if (stream == SBT_STREAM_NONE)
-        return 0;
+        return waits_for_all(call) ? note_wait_for_all(c, call, wait) : 0;
     w = waits_of(c, stream);
     if (!w)
         return tsm_fail(TSM_E_MEMORY, "no memory for streams");

@@ -75,6 +75,17 @@ def test_hidden(trace):
     assert found['drifting_count'] == 1, found
 
 
+def test_context(trace):
+    """A wait for a whole context bounds commands of its streams."""
+    shown = run([BIN / 'tracesmith', 'view', '--json', trace])
+    fill = [r for r in map(json.loads, shown.splitlines()) if r.get('call') == 'cuMemsetD8Async'][-1]
+    one = [one for one in times(trace) if one['args']['of_stream'] == fill['stream']
+           and one['args']['of_position'] == fill['position']][0]
+    found = clocks(altered(trace, one['seq'], START, one['args']['start_ns'] + MOVED), 1)['contradictions']
+    assert [(one['seq'], one['contradicts'], one['other_call']) for one in found] == [
+        (fill['seq'], 'ends after', 'cuCtxSynchronize')], found
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix='ts-clocks.') as folder:
         trace = pathlib.Path(folder) / 't.sbt'
@@ -87,6 +98,10 @@ def main():
         assert clocks(trace)['clocks'][0]['clock'] == 'host'
         test_moved(trace)
         test_hidden(trace)
+        trace.unlink()
+        run([PROGRAMS / 'timed'], **record)
+        assert not clocks(trace)['contradictions']
+        test_context(trace)
         trace.unlink()
         run([PROGRAMS / 'saxpy'], **{**record, 'TS_GPU_TIME': '0'})
         found = clocks(trace)

@@ -49,7 +49,7 @@ static const struct row create_stream = {
 static const struct row launch = {
     SBT_API_CUDA, "cuLaunchKernel", SBT_KIND_COMMAND, {HANDLE("hStream", NONE, "stream")}};
 
-static struct tsm_device sent_to; /* by the last record */
+static struct tsm_destination sent_to; /* by the last record */
 
 static void note(struct tsm_devices *d, const struct row *row, uint32_t thread, uint32_t stream,
                  const uint64_t slots[FIELD_MAX])
@@ -78,7 +78,7 @@ static void note(struct tsm_devices *d, const struct row *row, uint32_t thread, 
 static bool is_sent_to(const char *name)
 {
     char text[TSM_DEVICE_NAME_MAX];
-    const char *found = tsm_device_name(text, &sent_to);
+    const char *found = tsm_device_name(text, &sent_to.device);
 
     return found && name ? strcmp(found, name) == 0 : found == name;
 }
@@ -125,6 +125,32 @@ static void test_current(void)
     SEND(launch, 4, 31, 0);
     CHECK(is_sent_to(NULL));
     CHECK_EQ_INT((long long)d.count, 2);
+    tsm_devices_finish(&d);
+}
+
+/* Waits for all of a context, and commands of its streams, have one owner. */
+static void test_owners(void)
+{
+    static const struct row wait = {
+        .api = SBT_API_CUDA, .name = "cuCtxSynchronize", .kind = SBT_KIND_SYNC};
+    struct tsm_devices d = {0};
+    uint64_t first;
+
+    NOTE(create_context, 1, 1, 0, 10);
+    NOTE(create_stream, 1, 1, 11);
+    NOTE(wait, 1, 0);
+    first = sent_to.owner;
+    NOTE(create_context, 1, 2, 0, 20);
+    NOTE(create_stream, 1, 2, 21);
+    CHECK(is_on(&d, 10, "cuda 0") && sent_to.owner == first && first);
+    CHECK(is_on(&d, 11, "cuda 0") && sent_to.owner == first);
+    NOTE(wait, 1, 0);
+    CHECK(sent_to.owner && sent_to.owner != first);
+    first = sent_to.owner;
+    CHECK(is_on(&d, 20, "cuda 0") && sent_to.owner == first);
+    CHECK(is_on(&d, 21, "cuda 0") && sent_to.owner == first);
+    NOTE(wait, 2, 0);
+    CHECK_EQ_INT((long long)sent_to.owner, 0);
     tsm_devices_finish(&d);
 }
 
@@ -205,6 +231,7 @@ static void test_named(void)
 int main(void)
 {
     test_current();
+    test_owners();
     test_deep();
     test_named();
     return check_result();
