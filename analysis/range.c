@@ -40,7 +40,7 @@ static bool is_command(const struct sbt_schema *schema, const struct sbt_record 
             schema->kind == SBT_KIND_WAIT);
 }
 
-static bool has_trait(const struct sbt_schema *schema, uint32_t traits)
+static bool has_trait(const struct sbt_schema *schema, uint64_t traits)
 {
     return tsm_call_traits(schema).traits & traits;
 }
@@ -130,7 +130,7 @@ static int holds_label(void *user, const struct tsm_handle_name *name)
 static void change_buffer(struct find *f, struct buffer *b, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
-    const uint32_t traits = tsm_call_traits(schema).traits;
+    const uint64_t traits = tsm_call_traits(schema).traits;
     char text[256];
 
     if (traits & TSM_TRAIT_BEGINS) {

@@ -113,8 +113,9 @@ static void note_gpu_time(struct building *b, const struct sbt_record *record)
     struct tsm_request *request;
     const uint64_t *place;
 
-    if (record->slot_count < 6 || !(record->slots[5] & SBT_GPU_TIME_CALIBRATED))
-        return;
+    if (record->slot_count < 6 || !(record->slots[5] & SBT_GPU_TIME_CALIBRATED) ||
+        (record->slot_count > SBT_GPU_TIME_COMMAND && record->slots[SBT_GPU_TIME_COMMAND]))
+        return; /* ... or one inside of it, which the command's own time has, too */
     place =
         tsm_map_find(&b->of_position, position_key((uint32_t)record->slots[0], record->slots[1]));
     request = place && *place ? tsm_requests_at(b->out, *place - 1) : NULL;

@@ -58,7 +58,14 @@ enum tsm_call_trait {
     TSM_TRAIT_ENTERS = 1u << 29, /* its object is current on the thread from now on, if any */
     TSM_TRAIT_LEAVES =
         1u << 30, /* first, what is current on the thread gives way to the one below */
+    /* Recorded into its first object, and work of its own when that is carried out. */
+    TSM_TRAIT_RUNS = 1ull << 31,   /* runs programs of the device: dispatches, draws, traces */
+    TSM_TRAIT_COPIES = 1ull << 32, /* copies bytes or texels */
+    TSM_TRAIT_FILLS = 1ull << 33,  /* writes the same everywhere, or bytes that it was given */
 };
+
+/* All that is work of its own. */
+#define TSM_TRAIT_WORKS (TSM_TRAIT_RUNS | TSM_TRAIT_COPIES | TSM_TRAIT_FILLS)
 
 /* Traits of a type of objects. */
 enum tsm_object_trait {
@@ -74,6 +81,7 @@ enum tsm_object_trait {
     TSM_OBJECT_GRAPH = 1u << 9,     /* launched as a whole; its launches do not say what they use */
     TSM_OBJECT_ARRAY = 1u << 10,    /* texels, found by its id */
     TSM_OBJECT_DEVICE = 1u << 11,   /* a device: what is made of it is on it */
+    TSM_OBJECT_PROGRAM = 1u << 12,  /* what commands run */
 };
 
 /* Traits of an API. */
@@ -88,7 +96,7 @@ struct tsm_call_traits {
     const char *target; /* MEMBER of "binds" or "writes": name of a struct's member; FIELD of
                            "device"; "" for none */
     uint16_t api;       /* enum sbt_api */
-    uint32_t traits;    /* enum tsm_call_trait */
+    uint64_t traits;    /* enum tsm_call_trait */
 };
 
 /* All zero, with target "", for a call without traits or of a later version. A binary search:

@@ -194,9 +194,9 @@ void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box);
 /* Either, for a run of bytes. */
 void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken);
 
-/* Append a STRUCT field: the `size` bytes of a structured value (format/values/struct_out.h makes them;
- * they must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob; above
- * SBT_VALUE_MAX there is none, and the record is marked TRUNCATED. */
+/* Append a STRUCT field: the `size` bytes of a structured value (format/values/struct_out.h makes
+ * them; they must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob;
+ * above SBT_VALUE_MAX there is none, and the record is marked TRUNCATED. */
 void tsm_call_struct(struct tsm_call *call, const void *value, size_t size);
 
 /* For calls whose data is a few bytes: all of it at once, which may be written to where the record
@@ -362,13 +362,19 @@ void tsm_stream_completed_parts(const struct tsm_stream *stream, uint64_t positi
 struct tsm_gpu_time {
     uint32_t stream, part; /* part: a batch of a Vulkan submit, from 0 */
     uint64_t position;
-    uint64_t start_ns; /* since the session began, modulo 2^64; not calibrated: by a clock of the device */
+    uint64_t start_ns; /* since the session began, modulo 2^64; not calibrated: by a clock of the
+                          device */
     uint64_t duration_ns, error_ns;
     uint32_t flags; /* SBT_GPU_TIME_* */
+    /* A command inside of a part; all 0: the whole part. */
+    uint32_t buffer, command, of_type; /* place of the command buffer among those of the submit, the
+                                          command's number in it from 1, type of its record */
+    uint64_t object;                   /* the pipeline's id */
+    uint64_t inner_ns;                 /* of a whole part: sum of such times of what is in it */
 };
 
-/* Writes the record on this thread's lane, inside of a call or outside. Does nothing where nothing is
- * recorded. */
+/* Writes the record on this thread's lane, inside of a call or outside. Does nothing where nothing
+ * is recorded. */
 void tsm_gpu_time_write(const struct tsm_gpu_time *time);
 
 /* The context of `stream` was destroyed: nothing that was sent runs any more, and of memory that

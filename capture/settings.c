@@ -123,10 +123,11 @@ static bool parse_vk_memory(struct tsm_settings *out, const char *text)
 
 static bool parse_gpu_time(struct tsm_settings *out, const char *text)
 {
-    int i = parse_choice(text, (const char *const[]){"off", "events", NULL});
+    int i = parse_choice(text, (const char *const[]){"off", "events", "commands", NULL});
 
+    out->gpu_time_commands = i == 2;
     if (i >= 0)
-        out->gpu_time = i == 1;
+        out->gpu_time = i >= 1;
     return i >= 0 || parse_bool(&out->gpu_time, text);
 }
 
@@ -362,10 +363,13 @@ static const struct tsm_setting table[] = {
      "that "
      "a replay has something to compare.",
      parse_vk_results},
-    {"TS_GPU_TIME", "off|events", "off",
+    {"TS_GPU_TIME", "off|events|commands", "off",
      "Record when the GPU ran each command (0 and 1 mean the same): of Vulkan each batch of a "
-     "submit, by timestamps around it, of CUDA each command outside of stream captures, by events around it (the software GPU "
-     "says it exactly), of HSA each dispatch and copy, by the runtime's profiling.",
+     "submit, by timestamps around it, of CUDA each command outside of stream captures, by events "
+     "around it (the software GPU "
+     "says it exactly), of HSA each dispatch and copy, by the runtime's profiling. commands: of "
+     "Vulkan each dispatch, draw, copy and fill inside of command buffers, too, by timestamps in "
+     "them.",
      parse_gpu_time},
     {"TS_DRM", "auto|off|all|calls", "auto",
      "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
@@ -411,8 +415,10 @@ static const struct tsm_setting table[] = {
      "waited for and its memory read. 0 never.",
      parse_checkpoint},
     {"TS_CHECKPOINT_PATIENCE", "SECONDSs", "50ms",
-     "How long calls are held back for a checkpoint at a synchronisation. What takes longer is given "
-     "up and tried again, with more patience, up to 8 times as much. On a busy machine a larger one "
+     "How long calls are held back for a checkpoint at a synchronisation. What takes longer is "
+     "given "
+     "up and tried again, with more patience, up to 8 times as much. On a busy machine a larger "
+     "one "
      "has checkpoints sooner.",
      parse_patience},
     {"TS_LOG", "LIST", "warn", "What is said on stderr: LEVEL or FILE:LEVEL, comma-separated.",

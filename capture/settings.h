@@ -65,6 +65,7 @@ struct tsm_settings {
     enum tsm_vk_memory_mode vk_memory; /* TS_VK_MEMORY=auto|pages|hash|shadow */
     bool vk_results;                   /* TS_VK_RESULTS=0|1 */
     bool gpu_time;                     /* TS_GPU_TIME=1: when the GPU carried out each command */
+    bool gpu_time_commands;            /* ... and each one inside of a Vulkan command buffer */
     enum tsm_drm_mode drm;             /* TS_DRM=auto|off|all|calls */
     enum tsm_full_mode full;           /* TS_FULL=block|drop */
     size_t lane_size;                  /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
@@ -83,10 +84,10 @@ struct tsm_settings {
     uint64_t start_call;    /* TS_START_CALL, TS_STOP_CALL: by number of calls; 0: unset */
     uint64_t stop_call;
     int start_signal; /* TS_START_SIGNAL: the first one starts, the next one stops; 0 none */
-    uint64_t checkpoint_commands; /* TS_CHECKPOINT=N: every N commands ... */
-    uint64_t checkpoint_ns;       /* ... or TS_CHECKPOINT=10s: so often; 0 and 0: never */
+    uint64_t checkpoint_commands;    /* TS_CHECKPOINT=N: every N commands ... */
+    uint64_t checkpoint_ns;          /* ... or TS_CHECKPOINT=10s: so often; 0 and 0: never */
     uint64_t checkpoint_patience_ns; /* TS_CHECKPOINT_PATIENCE: for which calls are held back */
-    char log[128];                /* TS_LOG */
+    char log[128];                   /* TS_LOG */
 };
 
 /* A row of the table: what --help, the man page and the parser need. */

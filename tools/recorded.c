@@ -93,7 +93,8 @@ static void note_gpu_time(struct sbt_reader *reader, const char *path)
     struct sbt_cursor *cursor = NULL;
     bool has_times = false;
 
-    if (!setting || strcmp(setting, "1") != 0 || sbt_cursor_create(&cursor, reader, NULL, 1) < 0)
+    if (!setting || strcmp(setting, "0") == 0 || strcmp(setting, "off") == 0 ||
+        sbt_cursor_create(&cursor, reader, NULL, 1) < 0)
         return;
     while (!has_times && sbt_cursor_next(cursor, &record) == 1)
         has_times = record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME);

@@ -12,7 +12,7 @@
 
 /* Facts about all records of one type; a field's number is -1 where there is none. */
 struct tsm_type_device {
-    uint32_t traits;   /* enum tsm_call_trait: of devices and of what is current */
+    uint64_t traits;   /* enum tsm_call_trait: of devices and of what is current */
     int device;        /* field that names the device of what is made */
     int made, gone;    /* field of the ground object that is made, or destroyed */
     int context;       /* field of the first object that can be current */

@@ -95,6 +95,19 @@ struct tsm_command_node {
     uint64_t shared_size;          /* bytes of a block's shared memory, as the launch asked for */
     uint64_t call_ns, returned_ns; /* the host's call */
     struct tsm_span gpu;
+    uint64_t
+        inner_ns; /* of `gpu`: sum of the times of commands inside of it, which are nodes, too */
+};
+
+/* A command inside of a command buffer, of a submit or a part of it. */
+struct tsm_inner_node {
+    const struct tsm_command_node *outer; /* without the part's time, which comes later */
+    const struct sbt_schema *schema;      /* of the call that recorded it */
+    const char *name;                     /* the call, what it ran; as long as the pass */
+    enum tsm_work work;
+    uint32_t buffer;  /* place among the command buffers of the submit, from 0 */
+    uint32_t command; /* number in it, from 1 */
+    struct tsm_span gpu;
 };
 
 /* One time of a command, or of a part of it. A command has one in each run. */
@@ -102,6 +115,7 @@ struct tsm_command_time {
     uint64_t position;
     uint32_t stream, part, run;
     struct tsm_span span;
+    uint64_t inner_ns; /* as in struct tsm_command_node */
 };
 
 /* Changes of what a program has allocated. */

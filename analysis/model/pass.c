@@ -23,7 +23,12 @@ enum {
     TIME_DURATION,
     TIME_FLAGS,
     TIME_ERROR,
-    TIME_RUN
+    TIME_RUN,
+    TIME_BUFFER,
+    TIME_COMMAND, /* 0: a whole part */
+    TIME_TYPE,
+    TIME_OBJECT,
+    TIME_INNER
 };
 
 struct pass {
@@ -38,6 +43,7 @@ struct pass {
     struct tsm_memory memory;
     struct tsm_devices devices;
     struct tsm_pending pending;
+    struct tsm_programs programs;
     uint64_t behind_count;
 };
 
@@ -225,10 +231,40 @@ struct tsm_span tsm_span_of_time(uint64_t start_ns, uint64_t duration_ns, uint32
     return span;
 }
 
+static uint64_t time_slot(const struct sbt_record *record, uint32_t slot)
+{
+    return record->slot_count > slot ? record->slots[slot] : 0;
+}
+
+/* A time of a command inside of a command buffer. */
+static int note_inner(struct pass *p, const struct sbt_record *record,
+                      const struct tsm_command_time *time)
+{
+    const struct sbt_schema *schema =
+        sbt_reader_schema(p->reader, (uint32_t)time_slot(record, TIME_TYPE));
+    struct tsm_inner_node node = {.outer =
+                                      tsm_pending_find(&p->pending, time->stream, time->position),
+                                  .schema = schema,
+                                  .buffer = (uint32_t)time_slot(record, TIME_BUFFER),
+                                  .command = (uint32_t)time_slot(record, TIME_COMMAND),
+                                  .gpu = time->span};
+
+    if (!schema || !node.outer) {
+        p->counts->stray_time_count++;
+        return 0;
+    }
+    node.work = tsm_work_inside(schema);
+    node.name = tsm_programs_text(&p->programs, schema, time_slot(record, TIME_OBJECT));
+    if (!node.name)
+        return tsm_fail(TSM_E_MEMORY, "out of memory for names of commands");
+    p->counts->inner_count++;
+    return p->visitor->inner ? p->visitor->inner(p->visitor->user, &node) : 0;
+}
+
 static int note_time(struct pass *p, const struct sbt_record *record)
 {
     const uint64_t *s = record->slots;
-    const uint64_t run = record->slot_count > TIME_RUN ? s[TIME_RUN] : 0;
+    const uint64_t run = time_slot(record, TIME_RUN);
     struct tsm_command_time time;
     int result;
 
@@ -238,9 +274,12 @@ static int note_time(struct pass *p, const struct sbt_record *record)
     time = (struct tsm_command_time){.stream = (uint32_t)s[TIME_STREAM],
                                      .position = s[TIME_POSITION],
                                      .part = (uint32_t)s[TIME_PART],
-                                     .run = (uint32_t)run};
+                                     .run = (uint32_t)run,
+                                     .inner_ns = time_slot(record, TIME_INNER)};
     time.span = tsm_span_of_time(s[TIME_START], s[TIME_DURATION], (uint32_t)s[TIME_FLAGS],
-                                 record->slot_count > TIME_ERROR ? s[TIME_ERROR] : 0);
+                                 time_slot(record, TIME_ERROR));
+    if (time_slot(record, TIME_COMMAND))
+        return note_inner(p, record, &time);
     result = tsm_pending_time(&p->pending, &time);
     p->counts->stray_time_count += result == 1;
     return result == 1 ? 0 : result;
@@ -273,6 +312,10 @@ static int note_record(struct pass *p, const struct sbt_record *record)
     type = find_type(p, record);
     if (!type)
         return tsm_fail(TSM_E_MEMORY, "out of memory for types of records");
+    error =
+        type->gives_names ? tsm_programs_note(&p->programs, p->reader, record, type->schema) : 0;
+    if (error)
+        return error;
     error = note_memory(p, record, type, is_wanted);
     if (!error)
         error = tsm_devices_note(&p->devices, &to, p->reader, record, type->schema, &type->device);
@@ -320,5 +363,9 @@ int tsm_model_pass(struct tsm_model_counts *out, struct sbt_reader *reader,
     tsm_memory_finish(&p.memory);
     tsm_devices_finish(&p.devices);
     tsm_pending_finish(&p.pending);
+    if (!error && visitor->programs)
+        *visitor->programs = p.programs;
+    else
+        tsm_programs_finish(&p.programs);
     return error;
 }

@@ -6,6 +6,7 @@
 #define ANALYSIS_MODEL_PASS_H
 
 #include "analysis/model/node.h"
+#include "analysis/model/programs.h"
 #include "tracesmith/reader.h"
 
 /* Times of commands that are not in the trace. */
@@ -23,9 +24,12 @@ struct tsm_model_visitor {
     int (*call)(void *user, const struct tsm_call_node *call); /* in the order of the trace */
     /* When its time is known, or will never be: in no certain order. */
     int (*command)(void *user, const struct tsm_command_node *command);
+    /* Before the command that it is in. */
+    int (*inner)(void *user, const struct tsm_inner_node *inner);
     int (*memory)(void *user, const struct tsm_memory_node *change);
     /* NULL: times are those of the trace. Else none of these counts, nor what calls tell. */
     const struct tsm_model_times *times;
+    struct tsm_programs *programs; /* gets the names of inner nodes, which else end with the pass */
 };
 
 /* Returns the span that the fields of a GPU_TIME record say (docs/FORMAT.md 10). */
@@ -38,6 +42,7 @@ struct tsm_model_counts {
     uint64_t command_count; /* nodes of commands, or of parts of them */
     uint64_t order_count;   /* ... whose work is TSM_WORK_ORDER; of the others by kind of time: */
     uint64_t measured_count, derived_count, unknown_count;
+    uint64_t inner_count; /* commands inside of command buffers, which are in none of these */
     uint64_t
         stray_time_count; /* times of commands that are not in the selection, or came too late */
     int64_t first_ns, last_ns; /* from the first call or command to the end of the last */

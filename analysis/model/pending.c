@@ -84,16 +84,31 @@ static bool lacks(const struct tsm_pending_entry *entry, const struct tsm_comman
            (!is_over(entry) || time->run > entry->run);
 }
 
-int tsm_pending_time(struct tsm_pending *p, const struct tsm_command_time *time)
+static struct tsm_pending_entry *find(const struct tsm_pending *p, uint32_t stream,
+                                      uint64_t position)
 {
-    const uint64_t *number = tsm_map_find(&p->places, key_of(time->stream, time->position));
-    struct tsm_pending_entry *entry;
-    struct tsm_command_node node;
+    const uint64_t *number = tsm_map_find(&p->places, key_of(stream, position));
 
     if (!number || *number < p->removed_count || *number - p->removed_count >= p->count)
-        return 1;
-    entry = entry_at(p, *number - p->removed_count);
-    if (!lacks(entry, time))
+        return NULL;
+    return entry_at(p, *number - p->removed_count);
+}
+
+const struct tsm_command_node *tsm_pending_find(const struct tsm_pending *p, uint32_t stream,
+                                                uint64_t position)
+{
+    const struct tsm_pending_entry *entry = find(p, stream, position);
+
+    return entry && entry->node.stream == stream && entry->node.position == position ? &entry->node
+                                                                                     : NULL;
+}
+
+int tsm_pending_time(struct tsm_pending *p, const struct tsm_command_time *time)
+{
+    struct tsm_pending_entry *entry = find(p, time->stream, time->position);
+    struct tsm_command_node node;
+
+    if (!entry || !lacks(entry, time))
         return 1;
     p->untimed_count -= !entry->is_timed;
     entry->is_timed = true;
@@ -102,6 +117,7 @@ int tsm_pending_time(struct tsm_pending *p, const struct tsm_command_time *time)
     node.part = time->part;
     node.run = time->run;
     node.gpu = time->span;
+    node.inner_ns = time->inner_ns;
     return p->report(p->user, &node);
 }
 

@@ -39,6 +39,10 @@ int tsm_pending_add(struct tsm_pending *p, const struct tsm_command_node *comman
  * there is no such command, or none that lacks this time. */
 int tsm_pending_time(struct tsm_pending *p, const struct tsm_command_time *time);
 
+/* Returns the command that has this place, or NULL. Valid until the next call. */
+const struct tsm_command_node *tsm_pending_find(const struct tsm_pending *p, uint32_t stream,
+                                                uint64_t position);
+
 /* Reports all that are left, without a time. */
 int tsm_pending_end(struct tsm_pending *p);
 

@@ -72,8 +72,19 @@ struct tsm_type_work tsm_work_of_type(const struct sbt_schema *schema)
     type.is_command = schema->kind == SBT_KIND_COMMAND || schema->kind == SBT_KIND_SIGNAL ||
                       schema->kind == SBT_KIND_WAIT;
     type.is_wait = schema->kind == SBT_KIND_SYNC || schema->flags & SBT_SCHEMA_BLOCKS;
+    type.gives_names = tsm_call_traits(schema).traits & TSM_TRAIT_NAMES;
     type.work = type.is_command ? work_of(schema) : TSM_WORK_OTHER;
     return type;
+}
+
+enum tsm_work tsm_work_inside(const struct sbt_schema *schema)
+{
+    const uint64_t traits = tsm_call_traits(schema).traits;
+
+    return traits & TSM_TRAIT_RUNS     ? TSM_WORK_KERNEL
+           : traits & TSM_TRAIT_COPIES ? TSM_WORK_COPY
+           : traits & TSM_TRAIT_FILLS  ? TSM_WORK_FILL
+                                       : TSM_WORK_OTHER;
 }
 
 /* ---- one command --------------------------------------------------------------------------- */

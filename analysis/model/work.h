@@ -17,10 +17,14 @@ struct tsm_type_work {
     bool is_command; /* it has a place on a stream */
     bool is_wait;    /* the host waits for the device in it */
     struct tsm_type_device device;
+    bool gives_names;
 };
 
 /* A schema of NULL, as of a type that a damaged trace does not describe, is no command. */
 struct tsm_type_work tsm_work_of_type(const struct sbt_schema *schema);
+
+/* Returns what a command inside of a command buffer does. */
+enum tsm_work tsm_work_inside(const struct sbt_schema *schema);
 
 /* Fills in what a command's own fields say: kernel, grid, places and bytes. The rest is the
  * caller's. */

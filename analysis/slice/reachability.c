@@ -127,7 +127,7 @@ static int want_memory(struct search *s, const struct sbt_record *record)
 static int visit(struct search *s, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = sbt_reader_schema(s->reader, record->type);
-    uint32_t traits;
+    uint64_t traits;
     int error;
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM))

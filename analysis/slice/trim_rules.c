@@ -5,7 +5,7 @@
 
 /* The first one that a call has counts. */
 static const struct {
-    uint32_t traits;
+    uint64_t traits;
     enum tsm_trim_how how;
 } rules[] = {
     {TSM_TRAIT_GLOBAL, TSM_TRIM_KEEP_ALWAYS},

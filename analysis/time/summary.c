@@ -114,6 +114,14 @@ static int add_to_run(struct tsm_summary *s, const struct tsm_command_node *comm
     return 0;
 }
 
+/* Returns the time that no command inside of it has. */
+static uint64_t own_ns(const struct tsm_command_node *command)
+{
+    const uint64_t ns = tsm_span_ns(&command->gpu);
+
+    return ns - (command->inner_ns < ns ? command->inner_ns : ns);
+}
+
 static int add_command(void *user, const struct tsm_command_node *command)
 {
     struct collect *c = user;
@@ -133,7 +141,26 @@ static int add_command(void *user, const struct tsm_command_node *command)
     if (command->gpu.kind == TSM_TIME_UNKNOWN)
         return 0;
     group->bytes += command->bytes;
-    return tsm_samples_add(&group->ns, tsm_span_ns(&command->gpu)) ? 0 : no_memory();
+    return tsm_samples_add(&group->ns, own_ns(command)) ? 0 : no_memory();
+}
+
+/* Whether it is of the selection, its submit decides. */
+static int add_inner(void *user, const struct tsm_inner_node *inner)
+{
+    const struct tsm_command_node *outer = inner->outer;
+    struct collect *c = user;
+    struct tsm_time_key key = {.name = inner->name, .work = inner->work};
+    struct tsm_time_group *group;
+
+    key.stream = c->by & TSM_TIME_BY_STREAM ? outer->stream : 0;
+    set_common(&key, c->by, outer->label, outer->thread, outer->stack);
+    group = tsm_time_groups_find(&c->out->inner, &key);
+    if (!group)
+        return no_memory();
+    group->count++;
+    if (inner->gpu.kind == TSM_TIME_UNKNOWN)
+        return 0;
+    return tsm_samples_add(&group->ns, tsm_span_ns(&inner->gpu)) ? 0 : no_memory();
 }
 
 /* ---- calls and memory ---------------------------------------------------------------------- */
@@ -198,7 +225,13 @@ int tsm_summary_collect_times(struct tsm_summary *out, struct sbt_reader *reader
                               const struct tsm_model_times *times)
 {
     struct collect c = {.out = out, .by = by};
-    const struct tsm_model_visitor visitor = {&c, add_call, add_command, add_memory, times};
+    const struct tsm_model_visitor visitor = {.user = &c,
+                                              .call = add_call,
+                                              .command = add_command,
+                                              .inner = add_inner,
+                                              .memory = add_memory,
+                                              .times = times,
+                                              .programs = &out->programs};
     int error;
 
     *out = (struct tsm_summary){0};
@@ -209,6 +242,7 @@ int tsm_summary_collect_times(struct tsm_summary *out, struct sbt_reader *reader
         return error;
     }
     tsm_time_groups_sort(&out->commands);
+    tsm_time_groups_sort(&out->inner);
     tsm_time_groups_sort(&out->calls);
     if (out->stream_count)
         qsort(out->streams, out->stream_count, sizeof(*out->streams), by_number);
@@ -236,6 +270,8 @@ void tsm_summary_finish(struct tsm_summary *s)
     free(s->streams);
     free(s->run_ns);
     tsm_time_groups_finish(&s->commands);
+    tsm_time_groups_finish(&s->inner);
     tsm_time_groups_finish(&s->calls);
+    tsm_programs_finish(&s->programs);
     *s = (struct tsm_summary){0};
 }

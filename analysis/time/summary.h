@@ -35,7 +35,10 @@ struct tsm_summary {
     struct tsm_model_counts counts;
     struct tsm_time_groups
         commands; /* of work kernel, copy, fill, graph, host function, submit, other */
+    struct tsm_time_groups inner;   /* of work kernel, copy, fill, other: inside of submits, whose
+                                       own time in `commands` is without these */
     struct tsm_time_groups calls;   /* of the host; waits are among them */
+    struct tsm_programs programs;   /* names in `inner` */
     struct tsm_stream_sum *streams; /* by number */
     size_t stream_count, stream_capacity;
     struct tsm_memory_sum memory[TSM_PLACE_COUNT];

@@ -28,10 +28,10 @@ CALL = ('transient', 'global', 'maps', 'begins', 'resets', 'names', 'binds', 'wr
         'exposes', 'unrelated', 'submits', 'presents', 'host-function', 'executes', 'label-begin',
         'label-end', 'begins-capture', 'ends-capture', 'creates-graph', 'clones-graph', 'adds-node',
         'destroys-node', 'names-nodes', 'names-child', 'instantiates', 'launches-graph', 'may-wait',
-        'device', 'enters', 'leaves')
+        'device', 'enters', 'leaves', 'runs', 'copies', 'fills')
 GRAPH = CALL[CALL.index('begins-capture'):CALL.index('may-wait')] + ('host-function',)
 OBJECT = ('ground', 'droppable', 'carrier', 'recording', 'memory', 'image', 'context', 'event',
-          'signal', 'graph', 'array', 'device')
+          'signal', 'graph', 'array', 'device', 'program')
 APIS = {'cuda': 1, 'hsa': 2, 'hip': 3}  # enum sbt_api, of those whose .api files have numbers
 API = ('nests', 'kernel', 'shows-submits')
 WITH_TARGET = ('binds', 'writes', 'device')

@@ -147,6 +147,29 @@ PFN_vkVoidFunction vk_wrapper(const char *name)
 }}
 '''
 
+# What takes the place of a command that is timed (TS_GPU_TIME=commands).
+TIMED = '''\
+static VKAPI_ATTR void VKAPI_CALL timed_{name}({params})
+{{
+    struct vk_timed_command timed;
+
+    vk_command_begins(&timed, {first}, TYPE_{name}, {bind_point});
+    vk_state_of({first})->untimed.{name}({args});
+    vk_command_ends(&timed);
+}}
+'''
+
+TIMED_C = HEAD + '''\
+#include "api/vulkan/source/gpu_time/command_time.h"
+
+#include "api/vulkan/vulkan_ids.h"
+
+{functions}
+void vk_timed_patch(struct vk_device_functions *f)
+{{
+{rows}}}
+'''
+
 HOOKS_H = '''\
 /* What is written by hand for the Vulkan source: functions that vulkan.api names. They run inside the
  * traced program, by the rules of capture/capture.h. */
@@ -360,6 +383,25 @@ def wrappers_c(model):
                              by_name=wrap('    ' + ', '.join(map(str, by_name)) + ',') + '\n')
 
 
+BIND_POINTS = (('vkCmdDispatch', 'VK_TIMED_COMPUTE'), ('vkCmdDraw', 'VK_TIMED_GRAPHICS'),
+               ('vkCmdTraceRays', 'VK_TIMED_RAYS'))
+
+
+def timed(table):
+    parts = common(table)
+    point = next((point for name, point in BIND_POINTS if table.name.startswith(name)), 'VK_TIMED_NONE')
+    return tidy(TIMED.format(name=table.name, params=parts['params'], args=parts['args'],
+                             first=parts['first'], bind_point=point))
+
+
+def timed_c(model):
+    made = [table for table in model.commands if table.works and table.status == 'generated' and table.kind == 'state' and
+            table.command.result == 'void']
+    rows = ''.join(f'    if (f->{table.name})\n        f->{table.name} = timed_{table.name};\n'
+                   for table in made)
+    return TIMED_C.format(functions='\n'.join(map(timed, made)), rows=rows)
+
+
 def hooks_h(model):
     hooks = ''.join(wrap(f'VKAPI_ATTR {table.command.result} VKAPI_CALL hook_{table.name}'
                          f'({params_of(table)});') + '\n'
@@ -375,4 +417,4 @@ def make(model, names):
     """File name -> text. `names` places names in vk_names."""
     return {'vulkan_functions.h': dispatch_h(model), 'vulkan_functions.c': dispatch_c(model, names),
             'vulkan_thunks.c': thunks_c(model), 'vulkan_wrappers.c': wrappers_c(model),
-            'vulkan_hooks.h': hooks_h(model)}
+            'vulkan_hooks.h': hooks_h(model), 'vulkan_timed.c': timed_c(model)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from description import FIELD_COUNT_MAX, KINDS, ROLES, STATUSES, TRAIT_LINES, Problems, read_lines
 
 OPTIONS = ('blocks', 'taints', 'poll', 'shared', 'partial')
+WORKS = {'runs', 'copies', 'fills'}  # traits of what is work of its own
 OBJECT_MAX = 63  # capture/call/handle.c
 # Kinds of values in memory: enum vk_kind. C type -> (kind, size).
 SCALARS = {
@@ -76,6 +77,7 @@ class Table:
     before: list = field(default_factory=list)
     after: list = field(default_factory=list)
     done: list = field(default_factory=list)
+    works: bool = False  # work of its own when its command buffer is carried out
 
 
 @dataclass
@@ -130,9 +132,11 @@ class Says:
     """What vulkan.api says of a struct or command: traits of members, and lines for the whole."""
 
     def __init__(self, path):
-        self.problems, self.entries = [], []
+        self.problems, self.entries, self.works = [], [], []
         for place, indented, text in read_lines(path):
             if not indented and text.split()[0] in TRAIT_LINES or indented and text.startswith('traits '):
+                if set(text.split()[1:]) & WORKS and self.entries:
+                    self.works += self.entries[-1][1]
                 continue  # trait_table.py
             if not indented:
                 self.entries.append((place, text.split(), []))
@@ -406,6 +410,7 @@ class Maker:
         rows = [self.argument(owner, param, names) for param in command.params]
         table = Table(command.name, owner, rows, command=command)
         self.traits(table, self.says.of(command.name))
+        table.works = any(fnmatch.fnmatchcase(command.name, one) for one in self.says.works)
         if not table.status:  # of a newer registry
             table.status, table.kind, table.options = 'unmodelled', 'state', {'taints'}
         if not table.replay:

@@ -138,8 +138,9 @@ void tsm_gpu_time_write(const struct tsm_gpu_time *time)
         .call = SBT_CORE_GPU_TIME,
         .stream = SBT_STREAM_NONE,
         .slots = {time->stream, time->position, time->part, time->start_ns, time->duration_ns,
-                  time->flags, time->error_ns, 0 /* run */},
-        .slot_count = 8,
+                  time->flags, time->error_ns, 0 /* run */, time->buffer, time->command,
+                  time->of_type, time->object, time->inner_ns},
+        .slot_count = 13,
     };
     struct tsm_session *s = tsm_session_current();
     struct tsm_lane *lane;

@@ -17,7 +17,7 @@ struct tsm_note {
     uint32_t flags; /* SBT_RECORD_* */
     uint32_t stream;
     uint64_t position;
-    uint64_t slots[9];
+    uint64_t slots[13];
     uint32_t slot_count;
     const void *data;
     uint32_t data_size;

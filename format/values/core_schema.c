@@ -100,6 +100,9 @@ static const struct sbt_field gpu_time_fields[] = {
     FIELD("part", UINT, NONE, ""),           FIELD("start_ns", UINT, NONE, ""),
     FIELD("duration_ns", UINT, NONE, ""),    FIELD("flags", FLAGS, NONE, "tracesmith_gpu_time"),
     FIELD("error_ns", UINT, NONE, ""),       FIELD("run", UINT, NONE, ""),
+    FIELD("buffer", UINT, NONE, ""),         FIELD("command", UINT, NONE, ""),
+    FIELD("of_type", UINT, NONE, ""),        FIELD("object", UINT, NONE, ""),
+    FIELD("inner_ns", UINT, NONE, ""),
 };
 
 static const struct sbt_field complete_fields[] = {

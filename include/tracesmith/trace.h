@@ -112,6 +112,13 @@ enum sbt_state {
 #define SBT_GPU_TIME_VIRTUAL                                                                       \
     4u /* start and duration are on the software GPU's virtual clock (docs/emu.md), exactly */
 
+/* GPU_TIME: slots that say which command inside of a part it is, by the place of the command buffer
+ * and its number there; 0: the whole part. Then how much of that such records have. Older traces do
+ * not have them. */
+#define SBT_GPU_TIME_BUFFER  8u
+#define SBT_GPU_TIME_COMMAND 9u
+#define SBT_GPU_TIME_INNER   12u
+
 /* Effect of a record. Analysis and replay order by this, for any API. */
 enum sbt_kind {
     SBT_KIND_OTHER = 0,

@@ -98,8 +98,8 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(stats_values, sections),
      .argument = "LIST",
      .parse = parse_sections,
-     .help = "Only these tables: kernels, copies, calls, waits, memory, streams, engines, rings, "
-             "devices; or, "
+     .help = "Only these tables: kernels, commands, copies, calls, waits, memory, streams, "
+             "engines, rings, devices; or, "
              "alone, sites: functions of the host, with the time of all that was sent in them "
              "(inclusive) and by them (exclusive)."},
     {.name = "by",
@@ -370,7 +370,7 @@ static int print_changes(const struct stats_values *v, const struct opened *o)
     for (unsigned i = 0; i <= TSM_STATS_WAITS && !error; i++) {
         struct tsm_table table = {0};
 
-        if (!is_wanted(v, i, by_default))
+        if (i == TSM_STATS_COMMANDS || !is_wanted(v, i, by_default))
             continue;
         error = tsm_stats_changes(&table, &o[0].source, &o[1].source, (enum tsm_stats_section)i,
                                   &how, counts);
@@ -397,7 +397,7 @@ static int print_changes(const struct stats_values *v, const struct opened *o)
 /* Returns 0, or an exit status after a complaint. */
 static int check_options(const struct stats_values *v, const struct tsm_words *words)
 {
-    const unsigned compared = (1u << (TSM_STATS_WAITS + 1)) - 1;
+    const unsigned compared = ((1u << (TSM_STATS_WAITS + 1)) - 1) & ~(1u << TSM_STATS_COMMANDS);
 
     if (v->csv + v->json + v->markdown > 1)
         return tsm_complain("--csv, --json and --markdown exclude one another");
@@ -441,12 +441,13 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
 
 const struct tsm_command tsm_command_stats = {
     .name = "stats",
-    .summary =
-        "sum up where time went: kernels, copies, calls, waits, memory, streams, engines, rings",
+    .summary = "sum up where time went: kernels, commands, copies, calls, waits, memory, streams, "
+               "engines, "
+               "rings",
     .synopsis = "[OPTION]... TRACE\n--compare [OPTION]... A B",
     .description =
         "Prints a table for each: work on the device (kernels, launches of graphs, submits), "
-        "copies "
+        "commands inside of submits ('tsrecord --gpu-time=commands') by call and pipeline, copies "
         "by direction with their rate, calls of the host, calls that waited for the device, "
         "memory, "
         "how busy streams, and all of them together, were, and the rings of the GPU, if 'tsrecord "
@@ -457,6 +458,11 @@ const struct tsm_command tsm_command_stats = {
         "no "
         "time. The column timed counts the measured ones. A median of an even count is the mean of "
         "the two in the middle; p99 is the smallest time that 99 of 100 are not above.\n\n"
+        "Where commands inside of submits have times, a submit has what is left in the first "
+        "table: both "
+        "tables together are the time of all submits. A command's time is from when all before it "
+        "was "
+        "complete to when it is, too.\n\n"
         "A stream is busy while at least one of its commands with a measured time runs. "
         "'both' is how long it computed and copied at once.\n\n"
         "With --compare, two traces: what has the same name (and grid, stream, ... with --by) in "
@@ -472,6 +478,8 @@ const struct tsm_command tsm_command_stats = {
         "difference counts. Kernels and copies are compared by default.",
     .examples = "tsrecord --gpu-time=1 -o t.sbt -- ./app\n"
                 "tracesmith stats t.sbt\n"
+                "tsrecord --gpu-time=commands -o t.sbt -- ./app\n"
+                "tracesmith stats --section=kernels,commands t.sbt\n"
                 "tracesmith stats --section=kernels --by=grid,stream --top=0 t.sbt\n"
                 "tracesmith stats --section=waits --by=site t.sbt\n"
                 "tracesmith stats --csv --section=copies t.sbt >copies.csv\n"

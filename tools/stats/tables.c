@@ -9,9 +9,9 @@
 
 const char *tsm_stats_section_name(enum tsm_stats_section section)
 {
-    static const char *const names[TSM_STATS_COUNT] = {"kernels", "copies",  "calls",   "waits",
-                                                       "memory",  "streams", "engines", "rings",
-                                                       "devices", "sites"};
+    static const char *const names[TSM_STATS_COUNT] = {"kernels", "commands", "copies",  "calls",
+                                                       "waits",   "memory",   "streams", "engines",
+                                                       "rings",   "devices",  "sites"};
 
     return names[section];
 }
@@ -89,6 +89,36 @@ static void kernels(struct tsm_table *t, const struct tsm_stats_source *source)
         tsm_table_number(t, group->ns.count - group->derived_count);
         tsm_table_text(t, tsm_work_name(group->key.work));
         tsm_key_cells(t, source, &group->key, true);
+    }
+}
+
+static uint64_t all_of(const struct tsm_time_groups *groups)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < groups->count; i++)
+        sum += groups->list[i].ns.total;
+    return sum;
+}
+
+/* Leaves out what else submits took: that is in the table of kernels. */
+static void commands(struct tsm_table *t, const struct tsm_stats_source *source)
+{
+    struct tsm_time_groups *groups = &source->summary->inner;
+    const unsigned by = source->by & ~TSM_TIME_BY_GRID;
+    const uint64_t all_ns = all_of(groups);
+
+    t->title = "commands inside of submits";
+    time_columns(t);
+    tsm_table_column(t, "work", "work", TSM_CELL_TEXT);
+    tsm_key_columns(t, by, true);
+    for (size_t i = 0; i < groups->count; i++) {
+        struct tsm_stats_source plain = *source;
+
+        plain.by = by;
+        time_cells(t, &groups->list[i], all_ns);
+        tsm_table_text(t, tsm_work_name(groups->list[i].key.work));
+        tsm_key_cells(t, &plain, &groups->list[i].key, true);
     }
 }
 
@@ -369,6 +399,9 @@ int tsm_stats_table(struct tsm_table *out, const struct tsm_stats_source *source
     switch (section) {
     case TSM_STATS_KERNELS:
         kernels(out, source);
+        break;
+    case TSM_STATS_COMMANDS:
+        commands(out, source);
         break;
     case TSM_STATS_COPIES:
         copies(out, source);

@@ -11,6 +11,7 @@
 
 enum tsm_stats_section {
     TSM_STATS_KERNELS,
+    TSM_STATS_COMMANDS, /* inside of submits */
     TSM_STATS_COPIES,
     TSM_STATS_CALLS,
     TSM_STATS_WAITS,

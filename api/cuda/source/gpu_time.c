@@ -31,11 +31,11 @@
 #define ANCHOR_RENEW_NS 1000000000u /* at this distance a float of milliseconds is 60 ns wide */
 #define ANCHOR_AGAIN_NS 20000000u   /* after a failure */
 #define RESOLUTION_NS   500u        /* of events, as the driver's documentation has it */
-#define RESULTS_MAX     32u
+#define RESULTS_MAX     16u
 
 struct cuda_timed {
     struct pool *pool;
-    struct cuda_timed *next; /* in flight: the next younger one; free: any */
+    struct cuda_timed *next;       /* in flight: the next younger one; free: any */
     struct tsm_emu_ticket *ticket; /* of the software GPU, in place of what follows */
     CUevent first, last;
     CUstream raw;

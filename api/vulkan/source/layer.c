@@ -249,10 +249,24 @@ static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGe
     vk_device_add(&state->dispatch, device);
 }
 
+static uint64_t lone_families(const VkDeviceCreateInfo *info)
+{
+    uint64_t some = 0, several = 0;
+
+    for (uint32_t i = 0; i < info->queueCreateInfoCount; i++) {
+        const VkDeviceQueueCreateInfo *q = &info->pQueueCreateInfos[i];
+        const uint64_t bit = q->queueFamilyIndex < 64 ? (uint64_t)1 << q->queueFamilyIndex : 0;
+        several |= (some | (q->queueCount > 1 ? bit : 0)) & bit;
+        some |= bit;
+    }
+    return some & ~several;
+}
+
 /* For work of our own: checkpoints. */
 static void choose_queue(struct vk_device_state *state, const VkDeviceCreateInfo *info)
 {
     state->has_queue = false;
+    state->lone_families = lone_families(info);
     for (uint32_t i = 0; i < info->queueCreateInfoCount && !state->has_queue; i++) {
         const VkDeviceQueueCreateInfo *q = &info->pQueueCreateInfos[i];
         state->has_queue = !q->flags && q->queueCount;

@@ -38,7 +38,13 @@ struct vk_device_state {
     VkPhysicalDeviceMemoryProperties memory;
     PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers of ours; NULL: no loader */
     struct vk_device_clock clock;
-    PFN_vkGetDeviceQueue get_queue; /* after those of api/vulkan/source/gpu_time/time.c */
+    struct vk_device_functions untimed; /* TS_GPU_TIME=commands: after those of
+                                           api/vulkan/source/gpu_time/command_buffer.c */
+    uint32_t times_read;                /* results of commands that threads are reading; atomic */
+    bool has_tile_shading;              /* timestamps are not allowed everywhere */
+    bool has_shader_objects;            /* pipelines do not say what commands run */
+    uint64_t lone_families;             /* a bit for each of which it has one queue */
+    PFN_vkGetDeviceQueue get_queue;     /* after those of api/vulkan/source/gpu_time/time.c */
     PFN_vkGetDeviceQueue2 get_queue2;
     bool on_processor; /* the device's memory is memory of this process */
     bool has_queue;    /* it was made with one of this family, without flags */
@@ -49,12 +55,12 @@ struct vk_device_state {
     struct {
         PFN_vkCreateBuffer vkCreateBuffer;
         PFN_vkAllocateMemory vkAllocateMemory;
-    } without_addresses;  /* `below` before that */
+    } without_addresses; /* `below` before that */
     uint64_t
-        hidden_seen; /* vk_completion_sends() at the last vk_hidden_report(); under that lock */
-    uint64_t idle_count;  /* how often results were reported; under the lock of mapped memory */
-    uint64_t sends;       /* submits that were begun; atomic */
-    bool had_long_work;   /* TS_CHECKSUM=submit: something was not done in time; atomic */
+        hidden_seen;     /* vk_completion_sends() at the last vk_hidden_report(); under that lock */
+    uint64_t idle_count; /* how often results were reported; under the lock of mapped memory */
+    uint64_t sends;      /* submits that were begun; atomic */
+    bool had_long_work;  /* TS_CHECKSUM=submit: something was not done in time; atomic */
     uint64_t
         seen; /* ... and that api/vulkan/source/completion/completion.c has seen, under its lock */
     struct vk_device_state *next_free;

@@ -5,6 +5,7 @@
 #include "api/vulkan/view/submit_tree_state.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "tools/terminal.h"
 #include "api/vulkan/view/submit_tree_class.h"
@@ -272,32 +273,41 @@ static int walk(struct tsm_tree *t, struct sbt_cursor *cursor)
 
 /* ---- GPU times: they come after the submits that they are of ------------------------------ */
 
-static uint64_t time_key(uint64_t stream, uint64_t position, uint64_t part)
+static uint64_t time_key(uint64_t stream, uint64_t position, uint64_t part, uint64_t command)
 {
-    return stream << 44 ^ position << 10 ^ part;
+    const uint64_t parts[] = {stream, position, part, command};
+
+    return tsm_hash64(parts, sizeof(parts));
 }
 
 const struct tsm_gpu_time *tsm_tree_time(const struct tsm_tree *t, const struct sbt_record *record,
-                                         uint32_t part)
+                                         uint32_t part, uint32_t command)
 {
     const uint64_t *place =
-        tsm_map_find(&t->gpu_times, time_key(record->stream, record->position, part));
+        tsm_map_find(&t->gpu_times, time_key(record->stream, record->position, part, command));
+    const struct tsm_gpu_time *time = place && *place ? &t->times[*place - 1] : NULL;
 
-    return place && *place ? &t->times[*place - 1] : NULL;
+    return time && time->stream == record->stream && time->position == record->position &&
+                   time->part == part && time->command == command
+               ? time
+               : NULL;
 }
 
 static int note_time(struct tsm_tree *t, const struct sbt_record *record)
 {
     const uint64_t *s = record->slots;
-    uint64_t *place;
+    const uint64_t command =
+        record->slot_count > SBT_GPU_TIME_COMMAND ? s[SBT_GPU_TIME_COMMAND] : 0;
+    uint64_t *place, part;
     bool added;
 
     if (record->slot_count < 6)
         return 0;
+    part = command ? s[SBT_GPU_TIME_BUFFER] : s[2];
     if (!TSM_ARRAY_PUSH(t->times, t->time_count, t->time_capacity,
-                        (struct tsm_gpu_time){s[0], s[1], s[2], s[3], s[4], s[5] & 1}))
+                        (struct tsm_gpu_time){s[0], s[1], part, command, s[3], s[4], s[5] & 1}))
         return tsm_fail(TSM_E_MEMORY, "no memory for times");
-    place = tsm_map_insert(&t->gpu_times, time_key(s[0], s[1], s[2]), &added);
+    place = tsm_map_insert(&t->gpu_times, time_key(s[0], s[1], part, command), &added);
     if (place)
         *place = t->time_count;
     return place ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for times");

@@ -4,6 +4,7 @@
  */
 #include "api/vulkan/view/submit_tree_class.h"
 
+#include "api/traits.h"
 #include "base/text.h"
 #include "format/json.h"
 #include "tools/terminal.h"
@@ -103,6 +104,9 @@ struct nest {
     unsigned buffers; /* command buffers in each other */
     unsigned labels;  /* that are open in this command buffer */
     uint64_t submit_seq;
+    const struct sbt_record *submit; /* its place is all that is read */
+    uint32_t *buffer;                /* place of the command buffer in the submit */
+    uint32_t *command;               /* number of the last command in it */
 };
 
 static void show_buffer(struct nest *n, uint64_t id);
@@ -160,14 +164,18 @@ static void show_buffers(struct nest *n, const struct sbt_record *record)
     for (size_t at = 0; at < ids.size; at += sizeof(uint64_t)) {
         uint64_t id;
         memcpy(&id, ids.data + at, sizeof(id));
+        if (!n->buffers)
+            *n->command = 0;
         show_buffer(n, id);
+        *n->buffer += !n->buffers;
     }
     tsm_buffer_finish(&ids);
 }
 
 static void show_executed(struct nest *n, const struct sbt_record *record)
 {
-    struct nest inner = {n->t, n->depth + 1, n->buffers + 1, 0, n->submit_seq};
+    struct nest inner = {n->t,          n->depth + 1, n->buffers + 1, 0,
+                         n->submit_seq, n->submit,    n->buffer,      n->command};
 
     if (n->t->options->json) {
         tsm_json_open(&n->t->json, '{');
@@ -188,13 +196,49 @@ static void show_executed(struct nest *n, const struct sbt_record *record)
     }
 }
 
-static void show_command(struct nest *n, const struct sbt_record *record, bool binds)
+/* Returns the time of a command that is work of its own; counts these. */
+static const struct tsm_gpu_time *command_time(struct nest *n, const struct sbt_record *record,
+                                               const struct sbt_schema *schema)
 {
+    if (!(tsm_call_traits(schema).traits & TSM_TRAIT_WORKS))
+        return NULL;
+    ++*n->command;
+    return tsm_tree_time(n->t, n->submit, *n->buffer, *n->command);
+}
+
+static void json_command(struct tsm_tree *t, const struct sbt_record *record,
+                         const struct tsm_gpu_time *time)
+{
+    if (!time) {
+        json_record(t, record);
+        return;
+    }
+    tsm_json_open(&t->json, '{');
+    tsm_json_name(&t->json, "record");
+    json_record(t, record);
+    tsm_json_put_u64(&t->json, "gpu_start_ns", time->start_ns);
+    tsm_json_put_u64(&t->json, "gpu_duration_ns", time->duration_ns);
+    tsm_json_put_bool(&t->json, "gpu_calibrated", time->is_calibrated);
+    tsm_json_close(&t->json, '}');
+}
+
+static void put_time(struct tsm_tree *t, const struct tsm_gpu_time *time, const char *before)
+{
+    char text[64];
+
+    tsm_format(text, sizeof(text), "%s%.3f us", before, (double)time->duration_ns / 1e3);
+    put_painted(t, TSM_PAINT_GOOD, text);
+}
+
+static void show_command(struct nest *n, const struct sbt_record *record,
+                         const struct sbt_schema *schema, bool binds)
+{
+    const struct tsm_gpu_time *time = command_time(n, record, schema);
     struct tsm_tree *t = n->t;
     const char *shaders;
 
     if (t->options->json) {
-        json_record(t, record);
+        json_command(t, record, time);
         return;
     }
     begin_line(t, record, n->depth);
@@ -206,6 +250,8 @@ static void show_command(struct nest *n, const struct sbt_record *record, bool b
         tsm_text_line_text(&t->text.line, " shaders ");
         tsm_text_line_clean(&t->text.line, shaders);
     }
+    if (time)
+        put_time(t, time, " GPU ");
     end_line(t);
 }
 
@@ -229,7 +275,7 @@ static void show_recorded(struct nest *n, uint64_t seq)
         show_executed(n, record);
         break;
     default:
-        show_command(n, record, class == TSM_TREE_BIND_PIPELINE);
+        show_command(n, record, schema, class == TSM_TREE_BIND_PIPELINE);
     }
 }
 
@@ -260,12 +306,17 @@ static void show_buffer_head(struct nest *n, uint64_t id, const struct tsm_recor
 static void show_buffer(struct nest *n, uint64_t id)
 {
     struct tsm_recording *r = tsm_tree_recording(n->t, id);
-    struct nest inner = {n->t, n->depth + 1, n->buffers, 0, n->submit_seq};
+    struct nest inner = {n->t,          n->depth + 1, n->buffers, 0,
+                         n->submit_seq, n->submit,    n->buffer,  n->command};
+
+    const uint32_t before = *n->command;
 
     if (!r)
         return;
     show_buffer_head(n, id, r);
-    if (!r->shown_seq) {
+    if (r->shown_seq) {
+        *n->command += r->numbered;
+    } else {
         r->shown_seq = n->submit_seq;
         if (n->t->options->json) {
             tsm_json_name(&n->t->json, "commands");
@@ -275,6 +326,7 @@ static void show_buffer(struct nest *n, uint64_t id)
             show_recorded(&inner, r->seqs[i]);
         while (inner.labels)
             end_label(&inner);
+        r->numbered = *n->command - before;
         if (n->t->options->json)
             tsm_json_close(&n->t->json, ']');
         free(r->seqs);
@@ -306,13 +358,9 @@ static void visit_semaphore(void *user, const char *member, uint64_t id)
 static void put_times(struct tsm_tree *t, const struct sbt_record *record)
 {
     const struct tsm_gpu_time *time;
-    char text[64];
 
-    for (uint32_t part = 0; (time = tsm_tree_time(t, record, part)); part++) {
-        tsm_format(text, sizeof(text), "%s%.3f us", part ? ", " : " GPU ",
-                   (double)time->duration_ns / 1e3);
-        put_painted(t, TSM_PAINT_GOOD, text);
-    }
+    for (uint32_t part = 0; (time = tsm_tree_time(t, record, part, 0)); part++)
+        put_time(t, time, part ? ", " : " GPU ");
 }
 
 static void show_text(struct tsm_tree *t, const struct sbt_record *record,
@@ -340,7 +388,7 @@ static void json_times(struct tsm_tree *t, const struct sbt_record *record)
 
     tsm_json_name(&t->json, "gpu");
     tsm_json_open(&t->json, '[');
-    for (uint32_t part = 0; (time = tsm_tree_time(t, record, part)); part++) {
+    for (uint32_t part = 0; (time = tsm_tree_time(t, record, part, 0)); part++) {
         tsm_json_open(&t->json, '{');
         tsm_json_put_u64(&t->json, "part", part);
         tsm_json_put_u64(&t->json, "start_ns", time->start_ns);
@@ -395,7 +443,9 @@ void tsm_tree_show(struct tsm_tree *t, const struct sbt_record *record,
 {
     struct tsm_queue_labels *labels =
         record->slot_count ? tsm_tree_queue(t, record->slots[0]) : NULL;
-    struct nest n = {t, 1, 0, 0, record->seq};
+    const struct sbt_record submit = *record; /* others are read meanwhile */
+    uint32_t buffer = 0, command = 0;
+    struct nest n = {t, 1, 0, 0, record->seq, &submit, &buffer, &command};
 
     if (t->options->json) {
         json_head(t, record, labels);

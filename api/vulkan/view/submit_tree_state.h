@@ -18,6 +18,7 @@ struct tsm_recording {
     uint64_t shown_seq; /* of the submit with which it was shown; 0: not yet */
     uint64_t *seqs;     /* its commands, until they are shown */
     size_t count, capacity;
+    uint32_t numbered; /* how many commands of it have a number, as it was shown */
 };
 
 /* Labels that are open on a queue. */
@@ -37,9 +38,12 @@ struct tsm_tree {
     struct tsm_json json;
     struct tsm_buffer line;    /* a record as JSON */
     struct tsm_map recordings; /* id of a VkCommandBuffer -> struct tsm_recording */
-    struct tsm_map gpu_times;  /* stream << 40 ^ position << 8 ^ part -> place in `times` + 1 */
+    struct tsm_map gpu_times;  /* hash of what is before the start -> place in `times` + 1 */
     struct tsm_gpu_time {
-        uint64_t stream, position, part, start_ns, duration_ns;
+        uint64_t stream, position;
+        uint64_t part;    /* of a command: place of the command buffer in the submit */
+        uint64_t command; /* 0: all of the part */
+        uint64_t start_ns, duration_ns;
         bool is_calibrated;
     } * times;
     size_t time_count, time_capacity;
@@ -59,9 +63,10 @@ void tsm_tree_label(struct tsm_tree *t, const struct sbt_record *record, char *o
 /* Every handle of a type in the record's structs, in order. */
 void tsm_tree_handles(struct tsm_tree *t, const struct sbt_record *record, const char *type,
                       void (*visit)(void *user, const char *member, uint64_t id), void *user);
-/* NULL: none. Part 0 of a submit, then 1 ... */
+/* NULL: none. Part 0 of a submit, then 1 ...; or (command > 0) that command of the submit's command
+ * buffer `part`. */
 const struct tsm_gpu_time *tsm_tree_time(const struct tsm_tree *t, const struct sbt_record *record,
-                                         uint32_t part);
+                                         uint32_t part, uint32_t command);
 /* The command with this number; NULL: it cannot be read. */
 const struct sbt_record *tsm_tree_command(struct tsm_tree *t, uint64_t seq);
 

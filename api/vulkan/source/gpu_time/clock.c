@@ -66,6 +66,8 @@ void vk_clock_init(struct vk_device_state *device, const VkDeviceCreateInfo *ena
     bool has_device = false, has_host = false;
 
     instance->f.vkGetPhysicalDeviceProperties(device->dispatch.physical_device, &p);
+    device->has_tile_shading = has_name(enabled, "VK_QCOM_tile_shading");
+    device->has_shader_objects = has_name(enabled, "VK_EXT_shader_object");
     device->clock = (struct vk_device_clock){.period_ns = (double)p.limits.timestampPeriod};
     if (!has_name(enabled, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) ||
         !instance->f.vkGetPhysicalDeviceCalibrateableTimeDomainsEXT ||
@@ -108,10 +110,18 @@ static double ticks_between(uint64_t from, uint64_t to, uint64_t mask)
     return forward <= back ? (double)forward : -(double)back;
 }
 
+static struct tsm_lock lock; /* of the devices' clocks */
+
+void vk_clock_forget(void)
+{
+    lock = (struct tsm_lock){0};
+}
+
 struct vk_clock_span vk_clock_span(struct vk_device_state *device, uint64_t from, uint64_t to,
                                    uint64_t mask)
 {
-    struct vk_device_clock *clock = &device->clock;
+    const struct vk_device_clock *clock = &device->clock;
+    struct vk_device_clock now;
     const struct tsm_session *session = tsm_session_current();
     struct vk_clock_span span = {.start_ns = (uint64_t)((double)(from & mask) * clock->period_ns)};
     double length = ticks_between(from, to, mask) * clock->period_ns;
@@ -119,14 +129,16 @@ struct vk_clock_span vk_clock_span(struct vk_device_state *device, uint64_t from
     span.duration_ns = length > 0 ? (uint64_t)length : 0;
     if (!clock->can_compare || !session)
         return span;
+    vk_lock_take(&lock);
     compare(device);
-    if (!clock->host_ns)
+    now = *clock;
+    vk_lock_give(&lock);
+    if (!now.host_ns)
         return span;
-    span.start_ns =
-        clock->host_ns +
-        (uint64_t)(int64_t)(ticks_between(clock->ticks, from, mask) * clock->period_ns) -
-        session->start.monotonic_ns;
-    span.error_ns = clock->error_ns;
+    span.start_ns = now.host_ns +
+                    (uint64_t)(int64_t)(ticks_between(now.ticks, from, mask) * now.period_ns) -
+                    session->start.monotonic_ns;
+    span.error_ns = now.error_ns;
     span.is_calibrated = true;
     return span;
 }

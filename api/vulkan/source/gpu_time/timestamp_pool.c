@@ -9,6 +9,7 @@
 
 #include "api/vulkan/source/source.h"
 #include "api/vulkan/source/gpu_time/clock.h"
+#include "api/vulkan/source/gpu_time/command_time.h"
 #include "api/vulkan/source/gpu_time/time.h"
 #include "api/vulkan/source/layer.h"
 #include "base/arena.h"
@@ -16,22 +17,16 @@
 
 #include <string.h>
 
-#define PER_GROUP 32u
-#define GROUP_MAX 128u /* of all devices: more batches under way are not timed */
-#define LOOK_MAX  8u   /* slots that are checked after each submit */
-#define PAIR_SIZE (2 * sizeof(struct vk_timestamp_slot_result))
-#define NOT_YET   UINT64_MAX /* ticks that were not written */
+#define PER_GROUP       32u
+#define BUFFERS         4u   /* of a slot */
+#define GROUP_MAX       128u /* of all devices: more batches under way are not timed */
+#define READERS_WAIT_MS 2000u
+#define LOOK_MAX        8u /* slots that are checked after each submit */
 
 /* The slots of a family of queues. */
 struct slot_group {
-    struct vk_device_state *device; /* NULL: the group is free */
-    uint32_t family;
+    struct vk_query_room room;
     uint64_t mask; /* valid bits of a timestamp */
-    VkQueryPool queries;
-    VkCommandPool commands;
-    VkBuffer buffer; /* of results */
-    VkDeviceMemory memory;
-    struct vk_timestamp_slot_result *results; /* mapped */
     struct vk_timestamp_slot *free;
     struct vk_timestamp_slot slots[PER_GROUP];
 };
@@ -55,126 +50,65 @@ void vk_timestamp_pool_forget(void)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-/* The results go into memory when both are there, and are to be seen by the host then. */
-static void record_copy(const struct slot_group *g, const struct vk_timestamp_slot *s)
+static bool begin_all(const struct vk_device_functions *f, const struct vk_timestamp_slot *s)
 {
-    const struct vk_device_functions *f = &g->device->below;
-    const VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                                     .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
-                                     .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+    /* A slot is used again when its results are there: nobody has waited for its fence by then. */
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                           .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
 
-    f->vkCmdCopyQueryPoolResults(s->last, g->queries, s->query, 2, g->buffer,
-                                 s->query / 2 * PAIR_SIZE, sizeof(struct vk_timestamp_slot_result),
-                                 VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT |
-                                     VK_QUERY_RESULT_WAIT_BIT);
-    f->vkCmdPipelineBarrier(s->last, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
-                            1, &to_host, 0, NULL, 0, NULL);
+    return f->vkBeginCommandBuffer(s->first, &info) >= 0 &&
+           f->vkBeginCommandBuffer(s->last, &info) >= 0 &&
+           f->vkBeginCommandBuffer(s->end, &info) >= 0 &&
+           f->vkBeginCommandBuffer(s->copy, &info) >= 0;
+}
+
+static void record_end(const struct slot_group *g, VkCommandBuffer commands, uint32_t query)
+{
+    g->room.device->below.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                              g->room.queries, query);
+}
+
+/* The results go into memory when both are there, and are to be seen by the host then. */
+static void record_copy(const struct slot_group *g, VkCommandBuffer commands, uint32_t query)
+{
+    vk_query_room_copy(&g->room, commands, query, 2);
+    vk_query_room_show(&g->room, commands);
 }
 
 static bool record_slot(const struct slot_group *g, const struct vk_timestamp_slot *s)
 {
-    const struct vk_device_functions *f = &g->device->below;
-    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    const struct vk_device_functions *f = &g->room.device->below;
 
-    if (f->vkBeginCommandBuffer(s->first, &info) < 0 || f->vkBeginCommandBuffer(s->last, &info) < 0)
+    if (!begin_all(f, s))
         return false;
-    f->vkCmdResetQueryPool(s->first, g->queries, s->query, 2);
-    f->vkCmdWriteTimestamp(s->first, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, g->queries, s->query);
-    f->vkCmdWriteTimestamp(s->last, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, g->queries, s->query + 1);
-    record_copy(g, s);
-    return f->vkEndCommandBuffer(s->first) >= 0 && f->vkEndCommandBuffer(s->last) >= 0;
+    f->vkCmdResetQueryPool(s->first, g->room.queries, s->query, 2);
+    f->vkCmdWriteTimestamp(s->first, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, g->room.queries, s->query);
+    record_end(g, s->last, s->query + 1);
+    record_copy(g, s->last, s->query);
+    record_end(g, s->end, s->query + 1);
+    record_copy(g, s->copy, s->query);
+    return f->vkEndCommandBuffer(s->first) >= 0 && f->vkEndCommandBuffer(s->last) >= 0 &&
+           f->vkEndCommandBuffer(s->end) >= 0 && f->vkEndCommandBuffer(s->copy) >= 0;
 }
 
-/* Creates the buffers. The loader must initialise handles that a layer allocates itself. */
-static bool make_buffers(struct slot_group *g, VkCommandBuffer list[2 * PER_GROUP])
+static bool fill_group(struct slot_group *g, struct vk_device_state *device, uint32_t family)
 {
-    const struct vk_device_state *d = g->device;
-    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                        .commandPool = g->commands,
-                                        .commandBufferCount = 2 * PER_GROUP};
-
-    if (d->below.vkAllocateCommandBuffers(d->dispatch.device, &info, list) < 0)
-        return false;
-    for (uint32_t i = 0; d->set_loader_data && i < 2 * PER_GROUP; i++)
-        if (d->set_loader_data(d->dispatch.device, list[i]) < 0)
-            return false;
-    return true;
-}
-
-/* Returns a type of host-visible and coherent memory among `bits`; each device has one. */
-static uint32_t memory_type(const struct vk_device_state *d, uint32_t bits)
-{
-    const VkMemoryPropertyFlags wanted =
-        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    uint32_t type = 0;
-
-    while (type + 1 < d->memory.memoryTypeCount &&
-           (!(bits >> type & 1) || (d->memory.memoryTypes[type].propertyFlags & wanted) != wanted))
-        type++;
-    return type;
-}
-
-static bool make_memory(struct slot_group *g)
-{
-    const struct vk_device_functions *f = &g->device->below;
-    const VkDevice device = g->device->dispatch.device;
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .size = PER_GROUP * PAIR_SIZE,
-                               .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-    VkMemoryRequirements needs;
-    void *mapped;
-
-    if (f->vkCreateBuffer(device, &info, NULL, &g->buffer) < 0)
-        return false;
-    f->vkGetBufferMemoryRequirements(device, g->buffer, &needs);
-    allocate.allocationSize = needs.size;
-    allocate.memoryTypeIndex = memory_type(g->device, needs.memoryTypeBits);
-    if (f->vkAllocateMemory(device, &allocate, NULL, &g->memory) < 0 ||
-        f->vkBindBufferMemory(device, g->buffer, g->memory, 0) < 0 ||
-        f->vkMapMemory(device, g->memory, 0, VK_WHOLE_SIZE, 0, &mapped) < 0)
-        return false;
-    g->results = mapped;
-    return true;
-}
-
-static void free_group(struct slot_group *g)
-{
-    const struct vk_device_state *d = g->device;
-
-    if (g->buffer)
-        d->below.vkDestroyBuffer(d->dispatch.device, g->buffer, NULL);
-    if (g->memory)
-        d->below.vkFreeMemory(d->dispatch.device, g->memory, NULL);
-    if (g->queries)
-        d->below.vkDestroyQueryPool(d->dispatch.device, g->queries, NULL);
-    if (g->commands)
-        d->below.vkDestroyCommandPool(d->dispatch.device, g->commands, NULL);
-    memset(g, 0, sizeof(*g));
-}
-
-static bool fill_group(struct slot_group *g)
-{
-    const struct vk_device_state *d = g->device;
-    VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                     .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                     .queryCount = 2 * PER_GROUP};
-    VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                        .queueFamilyIndex = g->family};
-    VkCommandBuffer list[2 * PER_GROUP];
+    VkCommandBuffer list[BUFFERS * PER_GROUP];
     bool done =
-        d->below.vkCreateQueryPool(d->dispatch.device, &queries, NULL, &g->queries) >= 0 &&
-        d->below.vkCreateCommandPool(d->dispatch.device, &commands, NULL, &g->commands) >= 0 &&
-        make_memory(g) && make_buffers(g, list);
+        vk_query_room_make(&g->room, device, family, 2 * PER_GROUP, list, BUFFERS * PER_GROUP);
 
+    g->free = NULL;
     for (uint32_t i = 0; i < PER_GROUP && done; i++) {
         struct vk_timestamp_slot *s = &g->slots[i];
+        const VkCommandBuffer *own = &list[BUFFERS * (size_t)i];
         *s = (struct vk_timestamp_slot){.group = g,
                                         .next = g->free,
-                                        .first = list[2 * i],
-                                        .last = list[2 * i + 1],
+                                        .first = own[0],
+                                        .last = own[1],
+                                        .end = own[2],
+                                        .copy = own[3],
                                         .query = 2 * i,
-                                        .results = &g->results[2 * i]};
+                                        .results = &g->room.results[2 * (size_t)i]};
         g->free = s;
         done = record_slot(g, s);
     }
@@ -187,9 +121,9 @@ static struct slot_group *find_group(struct vk_device_state *device, uint32_t fa
     struct slot_group *empty = NULL;
 
     for (uint32_t i = 0; i < group_count; i++) {
-        if (groups[i]->device == device && groups[i]->family == family && groups[i]->free)
+        if (groups[i]->room.device == device && groups[i]->room.family == family && groups[i]->free)
             return groups[i];
-        if (!groups[i]->device)
+        if (!groups[i]->room.device)
             empty = groups[i];
     }
     if (!empty && group_count < GROUP_MAX) {
@@ -199,18 +133,16 @@ static struct slot_group *find_group(struct vk_device_state *device, uint32_t fa
     }
     if (!empty)
         return NULL;
-    empty->device = device;
-    empty->family = family;
     empty->mask = mask;
-    if (fill_group(empty))
+    if (fill_group(empty, device, family))
         return empty;
-    free_group(empty);
+    vk_query_room_free(&empty->room);
+    empty->free = NULL;
     return NULL;
 }
 
-const struct vk_timestamp_slot *vk_timestamp_pool_take(struct vk_device_state *device,
-                                                       uint32_t family, uint64_t mask,
-                                                       uint32_t part)
+struct vk_timestamp_slot *vk_timestamp_pool_take(struct vk_device_state *device, uint32_t family,
+                                                 uint64_t mask, uint32_t part)
 {
     struct vk_timestamp_slot *s = NULL;
     struct slot_group *g;
@@ -221,8 +153,9 @@ const struct vk_timestamp_slot *vk_timestamp_pool_take(struct vk_device_state *d
         s = g->free;
         g->free = s->next;
         s->part = part;
+        s->uses = NULL;
         s->state = VK_TIMESTAMP_SLOT_SENT;
-        s->results[0] = s->results[1] = (struct vk_timestamp_slot_result){NOT_YET, 0};
+        s->results[0] = s->results[1] = (struct vk_query_result){VK_QUERY_NOT_YET, 0};
         s->next = pending;
         pending = s;
     }
@@ -264,10 +197,12 @@ void vk_timestamp_pool_queue(enum vk_timestamp_slot_state state, const struct ts
             s->stream = tsm_stream_number(call->stream);
             s->position = call->position;
         }
-        if (state == VK_TIMESTAMP_SLOT_FREE)
+        if (state == VK_TIMESTAMP_SLOT_FREE) {
+            vk_commands_done(s->uses);
             give_slot(s);
-        else
+        } else {
             queue_slot(s, state);
+        }
     }
     pending = NULL;
     vk_lock_give(&lock);
@@ -282,7 +217,7 @@ static bool read_slot(const struct vk_timestamp_slot *s, uint64_t ticks[2])
         if (!__atomic_load_n(&s->results[i].available, __ATOMIC_ACQUIRE))
             return false;
         ticks[i] = __atomic_load_n(&s->results[i].ticks, __ATOMIC_RELAXED);
-        if (ticks[i] == NOT_YET)
+        if (ticks[i] == VK_QUERY_NOT_YET)
             return false;
     }
     return true;
@@ -290,26 +225,30 @@ static bool read_slot(const struct vk_timestamp_slot *s, uint64_t ticks[2])
 
 struct result {
     struct vk_clock_span span;
-    uint64_t position;
-    uint32_t stream, part;
+    struct vk_command_batch batch;
+    struct vk_command_use *uses;
+    bool is_known; /* else it has uses alone, which are over */
 };
 
+/* Commands come before the batch that they are in, which has their sum. */
 static void record_result(const struct result *r)
 {
-    struct tsm_call call;
+    const struct tsm_gpu_time time = {.stream = r->batch.stream,
+                                      .part = r->batch.part,
+                                      .position = r->batch.position,
+                                      .start_ns = r->span.start_ns,
+                                      .duration_ns = r->span.duration_ns,
+                                      .error_ns = r->span.error_ns,
+                                      .flags = r->span.is_calibrated ? SBT_GPU_TIME_CALIBRATED : 0,
+                                      .inner_ns =
+                                          r->is_known ? vk_commands_record(r->uses, &r->batch) : 0};
 
-    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME)))
+    if (r->is_known)
+        tsm_gpu_time_write(&time);
+    if (!r->uses)
         return;
-    tsm_call_returned(&call, 0, false);
-    tsm_call_slot(&call, r->stream);
-    tsm_call_slot(&call, r->position);
-    tsm_call_slot(&call, r->part);
-    tsm_call_slot(&call, r->span.start_ns);
-    tsm_call_slot(&call, r->span.duration_ns);
-    tsm_call_slot(&call, r->span.is_calibrated ? SBT_GPU_TIME_CALIBRATED : 0);
-    tsm_call_slot(&call, r->span.error_ns);
-    tsm_call_slot(&call, 0); /* run */
-    tsm_call_commit(&call);
+    vk_commands_done(r->uses);
+    __atomic_sub_fetch(&r->batch.device->times_read, 1, __ATOMIC_RELEASE);
 }
 
 /* The lock is held. Takes the first result out of the list, among the `*look` slots after `*at`.
@@ -326,15 +265,18 @@ static bool take_result(struct vk_timestamp_slot ***at, uint32_t *look, struct r
             continue;
         }
         if (is_known)
-            out->span = vk_clock_span(s->group->device, ticks[0], ticks[1], s->group->mask);
-        out->stream = s->stream;
-        out->position = s->position;
-        out->part = s->part;
+            out->span = vk_clock_span(s->group->room.device, ticks[0], ticks[1], s->group->mask);
+        out->batch = (struct vk_command_batch){s->group->room.device, s->group->mask, s->position,
+                                               s->stream, s->part};
+        out->uses = s->uses;
+        if (s->uses)
+            __atomic_add_fetch(&s->group->room.device->times_read, 1, __ATOMIC_RELAXED);
+        out->is_known = is_known;
         **at = s->next;
         if (newest == &s->next)
             newest = *at;
         give_slot(s);
-        if (is_known)
+        if (is_known || out->uses)
             return true;
     }
     return false;
@@ -369,14 +311,29 @@ void vk_time_collect_some(void)
         collect(LOOK_MAX);
 }
 
-void vk_timestamp_pool_device_destroyed(const struct vk_device_state *device)
+/* Waits for other threads that read results of commands, which takes them a moment; not for those
+ * that a fork has left behind. */
+static void wait_for_readers(struct vk_device_state *device)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < READERS_WAIT_MS && count; i++) {
+        count = __atomic_load_n(&device->times_read, __ATOMIC_ACQUIRE);
+        if (count)
+            tsm_futex_wait(&device->times_read, count, 1000000);
+    }
+}
+
+void vk_timestamp_pool_device_destroyed(struct vk_device_state *device)
 {
     struct vk_timestamp_slot **at = &oldest;
 
+    wait_for_readers(device);
     vk_lock_take(&lock);
     while (*at) {
         struct vk_timestamp_slot *s = *at;
-        if (s->group->device == device) {
+        if (s->group->room.device == device) {
+            vk_commands_done(s->uses);
             *at = s->next;
             if (newest == &s->next)
                 newest = at;
@@ -385,7 +342,9 @@ void vk_timestamp_pool_device_destroyed(const struct vk_device_state *device)
         }
     }
     for (uint32_t i = 0; i < group_count; i++)
-        if (groups[i]->device == device)
-            free_group(groups[i]);
+        if (groups[i]->room.device == device) {
+            vk_query_room_free(&groups[i]->room);
+            groups[i]->free = NULL;
+        }
     vk_lock_give(&lock);
 }
