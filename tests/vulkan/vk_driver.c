@@ -18,6 +18,7 @@
  *   wrong      each dispatch is carried out many times: it ends late, and leaves something else
  *   late       each submit begins late
  *   lost=N     the Nth submit, and all after it, lose the device
+ *   untimed    no timestamps;  narrow: 36 bits of them
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -300,23 +301,21 @@ static uint32_t family_count(void)
 static void VKAPI_CALL family_properties(VkPhysicalDevice d, uint32_t *count,
                                          VkQueueFamilyProperties *out)
 {
-    if (out && *count > family_count())
+    if (!out || *count > family_count())
         *count = family_count();
-    for (uint32_t i = 0; out && i < *count; i++)
+    for (uint32_t i = 0; out && i < *count; i++) {
         out[i] = families[i];
-    if (!out)
-        *count = family_count();
+        out[i].timestampValidBits = asked("untimed") ? 0 : asked("narrow") ? 36 : 64;
+    }
 }
 
 static void VKAPI_CALL family_properties2(VkPhysicalDevice d, uint32_t *count,
                                           VkQueueFamilyProperties2 *out)
 {
-    if (out && *count > family_count())
+    if (!out || *count > family_count())
         *count = family_count();
     for (uint32_t i = 0; out && i < *count; i++)
         out[i].queueFamilyProperties = families[i];
-    if (!out)
-        *count = family_count();
 }
 
 static void VKAPI_CALL get_queue(VkDevice device, uint32_t family, uint32_t index, VkQueue *out)

@@ -17,6 +17,10 @@ int main(void)
     /* By name, whatever the number: traces are older than pinned numbers. */
     CHECK_EQ_INT(TRAITS(VULKAN, 1, "vkQueuePresentKHR"), TSM_TRAIT_PRESENTS);
     CHECK_EQ_INT(TRAITS(VULKAN, 1, "vkCmdExecuteCommands"), TSM_TRAIT_EXECUTES);
+    CHECK_EQ_INT(TRAITS(VULKAN, 1, "vkCmdDrawIndexed"), TSM_TRAIT_RUNS);
+    CHECK_EQ_INT(TRAITS(VULKAN, 1, "vkCmdBlitImage2KHR"), TSM_TRAIT_COPIES);
+    CHECK_EQ_INT(TRAITS(VULKAN, 1, "vkCmdUpdateBuffer"), TSM_TRAIT_FILLS);
+    CHECK_EQ_INT(TRAITS(VULKAN, 1, "vkCmdPipelineBarrier"), 0);
     CHECK_EQ_INT(TRAITS(VULKAN, 1, "vkGetBufferDeviceAddressEXT"),
                  TSM_TRAIT_ADDRESS | TSM_TRAIT_EXPOSES | TSM_TRAIT_UNRELATED);
     CHECK(strcmp(of(SBT_API_VULKAN, 1, "vkBindImageMemory2KHR").target, "image") == 0);

@@ -81,6 +81,16 @@ for program in 'batches 1' stages threads; do
     all_equal 1 truth.sbt
 done
 
+# Families without timestamps, and with few bits of them.
+export VK_ICD_FILENAMES="$TEST_VULKAN/vk_driver.json"
+export TS_TEST_DRIVER=untimed
+timed untimed "$TEST_VULKAN/vk_modes" secondary
+grep -qx 'Dispatch 0/[1-9]' untimed.times || fail "times of a family that has none: $(cat untimed.times)"
+TS_TEST_DRIVER=narrow
+timed narrow "$TEST_VULKAN/vk_modes" secondary
+cmp secondary.times narrow.times || fail "narrow timestamps: $(cat narrow.times)"
+export VK_ICD_FILENAMES=$driver TS_TEST_DRIVER=
+
 # A window, which is drawn with draws.
 if command -v vkcube >/dev/null && command -v xvfb-run >/dev/null; then
     xvfb-run -a -s '-screen 0 640x480x24' env LD_PRELOAD="$TEST_CAPTURE" TS_OUTPUT=cube.sbt TS_GPU_TIME=commands \
