@@ -364,12 +364,11 @@ static const struct tsm_setting table[] = {
      "a replay has something to compare.",
      parse_vk_results},
     {"TS_GPU_TIME", "off|events|commands", "off",
-     "Record when the GPU ran each command (0 and 1 mean the same): of Vulkan each batch of a "
-     "submit, by timestamps around it, of CUDA each command outside of stream captures, by events "
-     "around it (the software GPU "
-     "says it exactly), of HSA each dispatch and copy, by the runtime's profiling. commands: of "
-     "Vulkan each dispatch, draw, copy and fill inside of command buffers, too, by timestamps in "
-     "them.",
+     "Record when the GPU ran each command (0 and 1 mean off and events): of Vulkan each batch of "
+     "a submit, of CUDA "
+     "each command outside of stream captures, of HSA each dispatch and copy. commands: of Vulkan "
+     "each dispatch, draw, "
+     "copy and fill inside of command buffers, too.",
      parse_gpu_time},
     {"TS_DRM", "auto|off|all|calls", "auto",
      "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
