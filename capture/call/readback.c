@@ -78,7 +78,8 @@ static bool is_put_off(struct tsm_readbacks *r, struct tsm_pending *p,
 
 /* The lock is held. What is sent over bytes that are not known to be there makes it a race to read
  * them: forget them, unless some of them remain, or it is put off. Of HSA the program may have
- * known before by looking at memory: for what another queue overwrites that is said. */
+ * known before by looking at memory: for what another queue overwrites, and does not wait for them,
+ * that is said. */
 static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *box,
                                const struct tsm_stream *stream, uint64_t position)
 {
@@ -88,7 +89,8 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
         struct tsm_pending *p = &r->all[i];
         if (p->owes < TSM_MAY_WRITE && !p->is_announced && tsm_boxes_overlap(&p->box, box) &&
             !is_put_off(r, p, stream, position, covers(box, &p->box))) {
-            if (p->stream != stream && p->stream->api == SBT_API_HSA) {
+            if (p->stream != stream && p->stream->api == SBT_API_HSA &&
+                !tsm_stream_is_behind(stream, position, p->stream->number, p->position)) {
                 p->over = stream;
                 p->over_position = position;
             } else if (covers(box, &p->box)) {

@@ -22,6 +22,7 @@ struct tsm_edge {
     uint64_t ticks;    /* when the wait was sent */
     struct tsm_stream *from;
     uint16_t incarnation; /* of it */
+    bool is_single;       /* of the command at `at` + 1 alone, and of none before `position` */
 };
 
 struct tsm_stream {

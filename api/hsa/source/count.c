@@ -559,6 +559,33 @@ void hsa_count_awaits(const struct tsm_call *call, const struct hsa_wait *wait, 
     tsm_lock_give(&lock);
 }
 
+/* The lock is held. NULL: the program has a hand in it that the signal comes to 0. */
+static const struct hsa_count *counted_to_0(hsa_signal_t signal)
+{
+    const struct hsa_count *c = known_count(signal);
+
+    return c && c->is_known && !c->changing && c->expected == 0 && !hsa_signal_sharing(signal)
+               ? c
+               : NULL;
+}
+
+void hsa_count_follows(const struct tsm_call *call, uint32_t count, const hsa_signal_t *deps)
+{
+    bool is_free = true;
+
+    if (!call->stream)
+        return;
+    tsm_lock_take(&lock);
+    for (uint32_t i = 0; i < count && is_free; i++)
+        is_free = !deps[i].handle || counted_to_0(deps[i]);
+    for (uint32_t i = 0; i < count && is_free; i++) {
+        const struct hsa_count *c = deps[i].handle ? counted_to_0(deps[i]) : NULL;
+        for (const struct hsa_landing *l = c ? c->first : NULL; l; l = l->next)
+            tsm_stream_follows(call->stream, call->position, l->stream, l->position);
+    }
+    tsm_lock_give(&lock);
+}
+
 /* Tests whether a command waits for 0: it has gone on if the value is 0, and may then write where
  * the program does. */
 bool hsa_count_is_awaited(hsa_signal_t signal)

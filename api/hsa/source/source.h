@@ -288,6 +288,10 @@ void hsa_count_forget(hsa_signal_t signal);
 void hsa_counts_forget(void);
 void hsa_counts_forked(void);
 
+/* The call's copy runs after the commands that count these signals down to 0. Nothing where the
+ * program does so, too: it may do something before it lets the copy begin. */
+void hsa_count_follows(const struct tsm_call *call, uint32_t count, const hsa_signal_t *deps);
+
 /* `call` waits before it runs. `is_gate`: nothing else lets it go on. */
 void hsa_count_awaits(const struct tsm_call *call, const struct hsa_wait *wait, bool is_gate);
 /* Copies the waits for the signal whose commands are not known to be complete to `out`, which has
