@@ -315,10 +315,10 @@ bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *
  * `joins_default`: synchronises implicitly with stream `legacy` (CUDA's legacy default stream). */
 void tsm_stream_joins(struct tsm_stream *stream, struct tsm_stream *legacy);
 void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event);
-/* The command at `position` runs after that one of stream `from`, which says nothing of those
- * before it: streams on which commands overtake one another. */
+/* The command at `position`, and those behind it unless `is_own`, run after that one of stream
+ * `from`, which says nothing of those before it: streams on which commands overtake one another. */
 void tsm_stream_follows(struct tsm_stream *stream, uint64_t position, struct tsm_stream *from,
-                        uint64_t from_position);
+                        uint64_t from_position, bool is_own);
 
 /* ---- bytes that the device gives back ------------------------------------------------------- */
 

@@ -93,6 +93,7 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
                 !tsm_stream_is_behind(stream, position, p->stream->number, p->position)) {
                 p->over = stream;
                 p->over_position = position;
+                p->is_before_over = false;
             } else if (covers(box, &p->box)) {
                 continue;
             } else {
@@ -520,7 +521,7 @@ static void write_complete(struct tsm_session *s)
         bool owes = p.owes == TSM_OWES_BYTES && !p.is_overwritten;
         if (owes && !p.over)
             write_bytes(lane, &p);
-        else if (owes && !is_complete(p.over, p.over_position))
+        else if (owes && !p.is_before_over && !is_complete(p.over, p.over_position))
             tsm_session_unmodelled(CHANGED, true);
         take_out(s->readbacks, &p);
         if (!p.is_overwritten)

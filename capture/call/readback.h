@@ -29,6 +29,7 @@ struct tsm_pending {
      * and of another stream else. */
     const struct tsm_stream *over;
     uint64_t over_position;
+    bool is_before_over; /* `over` waits for it: the program cannot have seen it between them */
     bool is_gated;       /* `over` has not begun while a gate holds it */
     bool is_covered;     /* ... and leaves none of the bytes, or has an entry that says the same */
     bool is_overwritten; /* nothing of it is to be recorded */

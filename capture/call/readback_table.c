@@ -60,6 +60,8 @@ void tsm_readback_overwritten(const struct tsm_call *call, uint64_t from, uint64
             continue;
         p->over = call->stream;
         p->over_position = call->position;
+        p->is_before_over =
+            tsm_stream_is_behind(p->over, p->over_position, p->stream->number, p->position);
     }
     tsm_lock_give(&r->lock);
 }

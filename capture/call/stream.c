@@ -31,8 +31,12 @@ static uint32_t edges_kept(const struct tsm_stream *stream)
 static void add_edge(struct tsm_stream *stream, struct tsm_stream *from, uint64_t position)
 {
     if (position > from->completed)
-        stream->edges[stream->edge_count++ % TSM_EDGE_COUNT] = (struct tsm_edge){
-            stream->position, position, tsm_ticks(), from, from->incarnation, false};
+        stream->edges[stream->edge_count++ % TSM_EDGE_COUNT] =
+            (struct tsm_edge){.at = stream->position,
+                              .position = position,
+                              .ticks = tsm_ticks(),
+                              .from = from,
+                              .incarnation = from->incarnation};
 }
 
 /* Follows an edge, unless the stream that it comes from was forgotten. */
@@ -40,7 +44,7 @@ static void complete(struct tsm_stream *stream, uint64_t position, unsigned dept
 
 static void follow(const struct tsm_edge *edge, unsigned depth)
 {
-    if (edge->incarnation == edge->from->incarnation && !edge->is_single)
+    if (edge->incarnation == edge->from->incarnation && !edge->is_exact)
         complete(edge->from, edge->position, depth);
 }
 
@@ -132,7 +136,7 @@ void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
 }
 
 void tsm_stream_follows(struct tsm_stream *stream, uint64_t position, struct tsm_stream *from,
-                        uint64_t from_position)
+                        uint64_t from_position, bool is_own)
 {
     struct tsm_streams *streams = tsm_streams_current();
 
@@ -140,8 +144,14 @@ void tsm_stream_follows(struct tsm_stream *stream, uint64_t position, struct tsm
         return;
     tsm_lock_take(&streams->edge_lock);
     if (from_position > from->completed)
-        stream->edges[stream->edge_count++ % TSM_EDGE_COUNT] = (struct tsm_edge){
-            position - 1, from_position, tsm_ticks(), from, from->incarnation, true};
+        stream->edges[stream->edge_count++ % TSM_EDGE_COUNT] =
+            (struct tsm_edge){.at = position - 1,
+                              .position = from_position,
+                              .ticks = tsm_ticks(),
+                              .from = from,
+                              .incarnation = from->incarnation,
+                              .is_exact = true,
+                              .is_own = is_own};
     tsm_lock_give(&streams->edge_lock);
 }
 
@@ -177,13 +187,13 @@ static bool is_behind(const struct tsm_stream *stream, uint64_t position, struct
         const struct tsm_edge *edge = &stream->edges[i];
         if (edge->at >= position || edge->position <= edge->from->completed ||
             edge->incarnation != edge->from->incarnation ||
-            (edge->is_single && edge->at + 1 != position))
+            (edge->is_own && edge->at + 1 != position))
             continue;
         of->left--;
         if (edge->from->number == of->stream &&
-            (edge->is_single ? edge->position == of->position : edge->position >= of->position))
+            (edge->is_exact ? edge->position == of->position : edge->position >= of->position))
             return true;
-        if ((edge->from != stream || edge->is_single) && is_behind(edge->from, edge->position, of))
+        if ((edge->from != stream || edge->is_exact) && is_behind(edge->from, edge->position, of))
             return true;
     }
     return false;
@@ -240,7 +250,7 @@ uint32_t tsm_stream_joined_at(uint32_t number, uint64_t done, struct tsm_running
     tsm_lock_take(&tsm_streams_current()->edge_lock);
     for (uint32_t i = 0; i < edges_kept(stream) && count < capacity; i++) {
         const struct tsm_edge *edge = &stream->edges[i];
-        if (edge->at == done && !edge->is_single && edge->incarnation == edge->from->incarnation &&
+        if (edge->at == done && !edge->is_exact && edge->incarnation == edge->from->incarnation &&
             edge->position > edge->from->completed)
             out[count++] = (struct tsm_running){edge->from->number, edge->position};
     }

@@ -22,7 +22,8 @@ struct tsm_edge {
     uint64_t ticks;    /* when the wait was sent */
     struct tsm_stream *from;
     uint16_t incarnation; /* of it */
-    bool is_single;       /* of the command at `at` + 1 alone, and of none before `position` */
+    bool is_exact;        /* says nothing of commands before `position` */
+    bool is_own;          /* ... and nothing of commands behind `at` + 1 */
 };
 
 struct tsm_stream {

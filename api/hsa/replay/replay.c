@@ -245,6 +245,14 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
     return carry_out(&state->replay, record);
 }
 
+/* Recorded where the GPU was idle, so nothing on the stream waits for what comes later. */
+static int backend_reached(struct tsm_backend_state *state, const struct sbt_record *record,
+                           const struct sbt_schema *schema)
+{
+    return backend_wait(
+        state, (uint32_t)sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE));
+}
+
 /* ---- what came out -----------------------------------------------------------------------------
  */
 
@@ -314,6 +322,7 @@ static bool backend_is_software(struct tsm_backend_state *state)
 
 static const struct tsm_backend_sync sync_table = {
     .sync = backend_sync,
+    .reached = backend_reached,
     .owns = backend_owns_sync,
 };
 

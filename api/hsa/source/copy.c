@@ -154,7 +154,7 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
     tsm_call_returned(call, HSA_STATUS_SUCCESS, false);
     for (uint32_t i = 0; deps && i < dep_count; i++)
         hsa_count_awaits(call, &HSA_WAIT_FOR_0(deps[i]), true);
-    hsa_count_follows(call, deps ? dep_count : 0, deps);
+    hsa_count_follows(call, deps ? dep_count : 0, deps, true);
     return true;
 }
 

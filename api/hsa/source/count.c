@@ -569,7 +569,8 @@ static const struct hsa_count *counted_to_0(hsa_signal_t signal)
                : NULL;
 }
 
-void hsa_count_follows(const struct tsm_call *call, uint32_t count, const hsa_signal_t *deps)
+void hsa_count_follows(const struct tsm_call *call, uint32_t count, const hsa_signal_t *deps,
+                       bool is_own)
 {
     bool is_free = true;
 
@@ -581,7 +582,7 @@ void hsa_count_follows(const struct tsm_call *call, uint32_t count, const hsa_si
     for (uint32_t i = 0; i < count && is_free; i++) {
         const struct hsa_count *c = deps[i].handle ? counted_to_0(deps[i]) : NULL;
         for (const struct hsa_landing *l = c ? c->first : NULL; l; l = l->next)
-            tsm_stream_follows(call->stream, call->position, l->stream, l->position);
+            tsm_stream_follows(call->stream, call->position, l->stream, l->position, is_own);
     }
     tsm_lock_give(&lock);
 }

@@ -112,6 +112,8 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
     for (unsigned i = 0; i < 5; i++)
         hsa_count_awaits(&call, &HSA_WAIT_FOR_0(packet->dep_signal[i]),
                          type == TYPE_aql_barrier_and || dep_count(packet) < 2);
+    if (type == TYPE_aql_barrier_and)
+        hsa_count_follows(&call, 5, packet->dep_signal, false);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, packet->header);
     hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);

@@ -288,9 +288,11 @@ void hsa_count_forget(hsa_signal_t signal);
 void hsa_counts_forget(void);
 void hsa_counts_forked(void);
 
-/* The call's copy runs after the commands that count these signals down to 0. Nothing where the
- * program does so, too: it may do something before it lets the copy begin. */
-void hsa_count_follows(const struct tsm_call *call, uint32_t count, const hsa_signal_t *deps);
+/* The call's command, and those behind it on its stream unless `is_own`, run after the commands
+ * that count these signals down to 0. Nothing where the program does so, too: it may do something
+ * before it lets them begin. */
+void hsa_count_follows(const struct tsm_call *call, uint32_t count, const hsa_signal_t *deps,
+                       bool is_own);
 
 /* `call` waits before it runs. `is_gate`: nothing else lets it go on. */
 void hsa_count_awaits(const struct tsm_call *call, const struct hsa_wait *wait, bool is_gate);
