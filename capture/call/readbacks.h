@@ -36,7 +36,7 @@ void tsm_readbacks_all_complete(struct tsm_session *session, struct tsm_lane *la
  * not wait. */
 void tsm_readbacks_ask(struct tsm_lane *lane);
 
-/* What comes behind the call's command does not begin before the program has stored `value`; NULL:
+/* Commands behind that of the call do not begin before the program has stored `value`; NULL:
  * before the function of the program returns. */
 void tsm_readbacks_gate(const struct tsm_call *call, const struct tsm_value *value);
 

@@ -7,14 +7,13 @@
  * (capture/memory/pagemap.c) only those are read; elsewhere, for small ranges, and where many pages
  * are written each time, all of them are. A written page costs about a microsecond and a half in
  * the program and as much here, copying and hashing all of them 0.6 microseconds a page: above a
- * fifth written, hashing is cheaper. What was written cannot be seen while hashing; so a range that
- * was written too much is hashed for some cycles and then watched again to see, and each time that
- * this turns out wrong it is hashed for twice as long.
+ * fifth written, hashing is cheaper. What was written cannot be seen while hashing: a range that was
+ * written too much is hashed for some cycles, then watched, and if that was wrong hashed twice as long.
  *
  * Memory into which an asynchronous copy from the device is under way is not the program's: those
  * bytes are left out until the copy is known to be complete. What kernels write there by themselves
- * cannot be told from what the program writes; a source that knows that they may have is asked
- * which command it was (tsm_hostmem_written), and a replay tells the two apart.
+ * cannot be told from what the program writes; a source that knows that they may have says
+ * which command it was (tsm_hostmem_written). A replay tells the two apart.
  *
  * Whose a change is cannot be seen. It is recorded as that of each function of the program that
  * runs at the moment, and as that of the program's threads, except where a function ends: what its

@@ -73,7 +73,7 @@ static void *packed_memory(struct cuda_args *args, uint64_t size)
     return memory;
 }
 
-/* Where the device can read them the bytes arrive as they did in the recording. */
+/* The program's own memory where the device can reach it: the bytes arrive there as they did. */
 static void *programs_memory(struct cuda_args *args, uint64_t address, uint64_t size)
 {
     void *there = cuda_registered(args->replay, address, size);
