@@ -192,11 +192,18 @@ static uint64_t current_device(const struct tsm_devices *d, const struct sbt_rec
     return place && d->list[place - 1].api == SBT_TYPE_API(record->type) ? place : 0;
 }
 
+/* Returns bits of fields that lead to a device, but for the one that the record makes. */
+static uint64_t other_leads(const struct tsm_type_device *type)
+{
+    return type->made >= 0 && type->made < 64 ? type->lead & ~((uint64_t)1 << type->made)
+                                              : type->lead;
+}
+
 /* Finds the device of what a record makes or sends; 0: not known. */
 static int find_device(struct tsm_devices *d, uint64_t *out, const struct sbt_record *record,
                        const struct sbt_schema *schema, const struct tsm_type_device *type)
 {
-    uint64_t lead = type->lead;
+    uint64_t lead = other_leads(type);
     int error = 0;
 
     *out = type->made < 0 && type->stream_made < 0 ? current_device(d, record) : 0;
@@ -204,8 +211,6 @@ static int find_device(struct tsm_devices *d, uint64_t *out, const struct sbt_re
         return 0;
     if (type->device >= 0 && schema->fields[type->device].type != SBT_FIELD_HANDLE)
         return place_named(d, out, record, schema, type->device);
-    if (type->made >= 0)
-        lead &= ~((uint64_t)1 << type->made);
     for (int i = 0; lead && !*out && !error; i++, lead >>= 1)
         if (lead & 1)
             error = place_led_to(d, out, record, schema, i);
@@ -298,10 +303,8 @@ static bool is_host(struct sbt_reader *reader, const struct sbt_record *record,
 static uint64_t named_object(const struct sbt_record *record, const struct sbt_schema *schema,
                              const struct tsm_type_device *type)
 {
-    uint64_t lead = type->lead, found = 0;
+    uint64_t lead = other_leads(type), found = 0;
 
-    if (type->made >= 0)
-        lead &= ~((uint64_t)1 << type->made);
     for (int i = 0; lead && !found; i++, lead >>= 1)
         if (lead & 1)
             found = object_of(record, schema, i);
