@@ -60,7 +60,7 @@ static void put_command(struct made *m, uint64_t n)
 {
     const uint64_t call = n * PERIOD, start = call + 20000 + n % 7 * 1000, end = start + 100000;
     const uint64_t from = counter(m, start);
-    const uint64_t time[8] = {0, n + 1, 0, from, counter(m, end) - from, 0, 0, 0};
+    const uint64_t time[13] = {0, n + 1, 0, from, counter(m, end) - from, 0, 0, 0};
 
     put(m, (struct sbt_record){
                .type = SBT_TYPE(API, 1), .time_ns = call, .duration_ns = 5000, .position = n + 1});
@@ -71,7 +71,7 @@ static void put_command(struct made *m, uint64_t n)
                                .time_ns = end + 40000,
                                .stream = SBT_STREAM_NONE,
                                .slots = time,
-                               .slot_count = 8});
+                               .slot_count = 13});
 }
 
 int main(int argc, char **argv)
