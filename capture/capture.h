@@ -319,6 +319,9 @@ void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
  * `from`, which says nothing of those before it: streams on which commands overtake one another. */
 void tsm_stream_follows(struct tsm_stream *stream, uint64_t position, struct tsm_stream *from,
                         uint64_t from_position, bool is_own);
+/* The command at `position` may wait for the program: what is behind it does not follow, by that
+ * alone, what is before it. */
+void tsm_stream_holds(struct tsm_stream *stream, uint64_t position);
 
 /* ---- bytes that the device gives back ------------------------------------------------------- */
 

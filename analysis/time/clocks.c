@@ -264,7 +264,8 @@ static void tighten(struct tsm_clock_bound *bound, const struct tsm_clock_bound 
 static int judge(struct tsm_clocks *all, const struct tsm_command_node *node,
                  const struct tsm_clock_bound *bound, enum tsm_clock_rule rule)
 {
-    const int64_t beyond = rule == TSM_CLOCK_CALLED ? bound->offset_ns : -bound->offset_ns;
+    const int64_t beyond =
+        rule == TSM_CLOCK_CALLED ? bound->offset_ns : (int64_t)(0 - (uint64_t)bound->offset_ns);
     struct tsm_clock_contradiction contradiction = {.rule = rule,
                                                     .seq = bound->seq,
                                                     .other_seq = bound->other_seq,

@@ -32,6 +32,19 @@ static bool is_implied(const struct tsm_drift_bound *a, const struct tsm_drift_b
     return up <= line;
 }
 
+#define CORNER_COUNT_MAX 1024u
+
+/* Leaves out every other corner: what remains allows more, and nothing that was allowed is lost. */
+static size_t thin_out(struct tsm_drift_bound *list, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (i % 2 == 0 || i + 1 == count)
+            list[kept++] = list[i];
+    return kept;
+}
+
 /* Keeps the upper hull: each offset that grows evenly and is at least those on it is at least all.
  */
 static void compress(struct tsm_drift_hull *h)
@@ -48,6 +61,8 @@ static void compress(struct tsm_drift_hull *h)
             count--;
         h->list[count++] = h->list[i];
     }
+    while (count > CORNER_COUNT_MAX)
+        count = thin_out(h->list, count);
     h->count = h->compressed_count = count;
 }
 

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define CLEAN_EVERY 32u /* a power of two */
+
 /* ---- the lock is held ------------------------------------------------------------------------ */
 
 static void set_count(struct tsm_gates *g, uint32_t count)
@@ -13,25 +15,31 @@ static void set_count(struct tsm_gates *g, uint32_t count)
     __atomic_store_n(&g->count, count, __ATOMIC_RELEASE);
 }
 
-static bool is_over(const struct tsm_gate *gate)
+static bool is_closed(const struct tsm_gate *gate)
 {
-    return gate->position <= __atomic_load_n(&gate->stream->completed, __ATOMIC_ACQUIRE) ||
-           (gate->is_value && tsm_value_is_there(&gate->value));
+    const struct tsm_stream *stream = gate->stream;
+
+    if (stream->incarnation != gate->incarnation ||
+        gate->position <= __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE))
+        return false;
+    return gate->is_value ? !tsm_value_is_there(&gate->value)
+                          : gate->position > __atomic_load_n(&stream->left, __ATOMIC_ACQUIRE);
 }
 
-static void remove_opened(struct tsm_gates *g)
+static void remove_open(struct tsm_gates *g)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < g->count; i++)
-        if (!is_over(&g->all[i]))
+        if (is_closed(&g->all[i]))
             g->all[kept++] = g->all[i];
     set_count(g, kept);
 }
 
 static void add(struct tsm_gates *g, const struct tsm_gate *gate)
 {
-    remove_opened(g);
+    if (g->count && g->count % CLEAN_EVERY == 0)
+        remove_open(g);
     if (g->count == TSM_GATE_COUNT_MAX) {
         memmove(g->all, g->all + 1, (g->count - 1) * sizeof(*g->all));
         set_count(g, g->count - 1);
@@ -49,16 +57,13 @@ static bool is_behind(const struct tsm_stream *stream, uint64_t position,
                : tsm_stream_is_behind(stream, position, gate->stream->number, gate->position);
 }
 
-bool tsm_gates_hold(struct tsm_gates *g, const struct tsm_stream *stream, uint64_t position,
+bool tsm_gates_hold(const struct tsm_gates *g, const struct tsm_stream *stream, uint64_t position,
                     const struct tsm_stream *after, uint64_t after_position)
 {
-    if (!__atomic_load_n(&g->count, __ATOMIC_ACQUIRE))
-        return false;
-    remove_opened(g);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct tsm_gate *gate = &g->all[i];
         if (!(gate->stream == after && gate->position <= after_position) &&
-            is_behind(stream, position, gate))
+            is_behind(stream, position, gate) && is_closed(gate))
             return true;
     }
     return false;
@@ -71,27 +76,15 @@ void tsm_gates_add(struct tsm_gates *g, struct tsm_lock *lock, const struct tsm_
 {
     struct tsm_gate gate = {.stream = call->stream, .position = call->position};
 
-    if (!call->stream || call->flags & SBT_RECORD_CAPTURED)
+    if (!call->stream || call->flags & SBT_RECORD_CAPTURED ||
+        (value && value->test != TSM_VALUE_GEQ))
         return;
+    gate.incarnation = call->stream->incarnation;
     if (value) {
         gate.is_value = true;
         gate.value = *value;
     }
     tsm_lock_take(lock);
     add(g, &gate);
-    tsm_lock_give(lock);
-}
-
-void tsm_gates_left(struct tsm_gates *g, struct tsm_lock *lock, uint32_t stream, uint64_t position)
-{
-    uint32_t kept = 0;
-
-    if (!__atomic_load_n(&g->count, __ATOMIC_ACQUIRE))
-        return;
-    tsm_lock_take(lock);
-    for (uint32_t i = 0; i < g->count; i++)
-        if (g->all[i].stream->number != stream || g->all[i].position > position)
-            g->all[kept++] = g->all[i];
-    set_count(g, kept);
     tsm_lock_give(lock);
 }

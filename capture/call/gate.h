@@ -5,6 +5,10 @@
  * program may read in peace what a command before it gave back, although a later one writes there,
  * too, and is already sent.
  *
+ * A value may have been there and gone again, and another thread may open a gate at any moment. So
+ * what is recorded because of a gate says that a later command may have changed it
+ * (SBT_RECORD_HELD): a difference there is "cannot tell". Of values only those count that grow.
+ *
  * Part of struct tsm_readbacks, under its lock.
  */
 #ifndef CAPTURE_CALL_GATE_H
@@ -13,30 +17,28 @@
 #include "capture/capture.h"
 #include "capture/lock.h"
 
-#define TSM_GATE_COUNT_MAX 1024u /* of more the oldest are forgotten */
+#define TSM_GATE_COUNT_MAX 256u /* of more the oldest are forgotten */
 
 struct tsm_gate {
     const struct tsm_stream *stream;
     uint64_t position;
-    bool is_value; /* else a function */
+    uint16_t incarnation; /* of the stream */
+    bool is_value;        /* else a function */
     struct tsm_value value;
 };
 
 struct tsm_gates {
-    uint32_t count; /* changed under the lock, looked at without it */
+    uint32_t count;
     struct tsm_gate all[TSM_GATE_COUNT_MAX];
 };
 
 /* Tests whether a gate that is not before `after_position` of stream `after` keeps the command at
  * `position` of `stream` from beginning. The lock is held. */
-bool tsm_gates_hold(struct tsm_gates *g, const struct tsm_stream *stream, uint64_t position,
+bool tsm_gates_hold(const struct tsm_gates *g, const struct tsm_stream *stream, uint64_t position,
                     const struct tsm_stream *after, uint64_t after_position);
 
 /* Adds the command of `call`: it waits for `value` (NULL: for its function). Takes the lock. */
 void tsm_gates_add(struct tsm_gates *g, struct tsm_lock *lock, const struct tsm_call *call,
                    const struct tsm_value *value);
-
-/* Opens those of the stream up to `position`: their functions have returned. Takes the lock. */
-void tsm_gates_left(struct tsm_gates *g, struct tsm_lock *lock, uint32_t stream, uint64_t position);
 
 #endif

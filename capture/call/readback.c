@@ -7,7 +7,6 @@
 #include "capture/call/readback.h"
 
 #include "base/bytes.h"
-#include "capture/call/streams.h"
 #include "capture/call/payload.h"
 #include "capture/call/place.h"
 #include "capture/call/readbacks.h"
@@ -65,15 +64,34 @@ static void share(struct tsm_pending *p)
 static bool is_put_off(struct tsm_readbacks *r, struct tsm_pending *p,
                        const struct tsm_stream *stream, uint64_t position, bool covers)
 {
-    if (!tsm_gates_hold(&r->gates, stream, position, p->stream, p->position))
+    if (p->is_gated)
+        return true;
+    if (!r->gates.count || r->put_off_count >= TSM_PUT_OFF_COUNT_MAX ||
+        !tsm_gates_hold(&r->gates, stream, position, p->stream, p->position))
         return false;
-    if (!p->over) {
-        p->over = stream;
-        p->over_position = position;
-    }
+    r->put_off_count++;
+    p->over = stream;
+    p->over_position = position;
+    p->over_incarnation = stream->incarnation;
     p->is_gated = true;
-    p->is_covered |= covers;
+    p->is_covered = covers;
     return true;
+}
+
+/* The lock is held. */
+static void count_put_off(struct tsm_readbacks *r)
+{
+    r->put_off_count = 0;
+    for (uint32_t i = 0; r->gates.count && i < r->count; i++)
+        r->put_off_count += r->all[i].is_gated;
+}
+
+/* Tests whether the command comes right after the one of `p`: the program has no hand between. */
+static bool follows(const struct tsm_pending *p, const struct tsm_stream *stream, uint64_t position)
+{
+    return p->stream == stream
+               ? stream->hold <= p->position || stream->hold > position
+               : tsm_stream_is_behind(stream, position, p->stream->number, p->position);
 }
 
 /* The lock is held. What is sent over bytes that are not known to be there makes it a race to read
@@ -89,8 +107,7 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
         struct tsm_pending *p = &r->all[i];
         if (p->owes < TSM_MAY_WRITE && !p->is_announced && tsm_boxes_overlap(&p->box, box) &&
             !is_put_off(r, p, stream, position, covers(box, &p->box))) {
-            if (p->stream != stream && p->stream->api == SBT_API_HSA &&
-                !tsm_stream_is_behind(stream, position, p->stream->number, p->position)) {
+            if (p->stream->api == SBT_API_HSA && !follows(p, stream, position)) {
                 p->over = stream;
                 p->over_position = position;
                 p->is_before_over = false;
@@ -209,6 +226,7 @@ static void remember(struct tsm_session *s, struct tsm_deferred *d, struct tsm_s
     uint32_t count;
 
     tsm_lock_take(&r->lock);
+    count_put_off(r);
     if (d->owes == TSM_MAY_WRITE)
         contest(r, &d->box, d->from, stream, d->position);
     if (d->owes >= TSM_MAY_WRITE)
@@ -453,7 +471,9 @@ static void resolve(struct tsm_readbacks *r, struct tsm_pending *p)
 
     p->over = NULL;
     p->is_overwritten = !is_alone && p->is_covered;
-    if (!is_alone)
+    if (is_alone)
+        p->may_change = true;
+    else
         share(p);
 }
 

@@ -8,9 +8,11 @@
 
 #include "capture/session.h"
 #include "capture/call/gate.h"
+#include "capture/call/streams.h"
 #include "capture/call/payload.h"
 
 #define TSM_PENDING_COUNT_MAX 4096u
+#define TSM_PUT_OFF_COUNT_MAX 256u /* that are kept although a later command writes there, too */
 
 struct tsm_pending {
     struct tsm_box box;
@@ -29,6 +31,7 @@ struct tsm_pending {
      * and of another stream else. */
     const struct tsm_stream *over;
     uint64_t over_position;
+    uint16_t over_incarnation;
     bool is_before_over; /* `over` waits for it: the program cannot have seen it between them */
     bool is_gated;       /* `over` has not begun while a gate holds it */
     bool is_covered;     /* ... and leaves none of the bytes, or has an entry that says the same */
@@ -41,14 +44,15 @@ struct tsm_readbacks {
     tsm_device_gaps *device; /* see tsm_hostmem_device(); NULL: none */
     uint32_t
         count; /* changed under the lock, looked at without it: see tsm_readbacks_set_count() */
+    uint32_t put_off_count;                        /* of them, when the last command was sent */
     struct tsm_pending all[TSM_PENDING_COUNT_MAX]; /* oldest first */
     struct tsm_gates gates;
 };
 
 /* Tests whether what writes over the bytes has certainly not begun. The lock is held. */
-static inline bool tsm_pending_is_alone(struct tsm_readbacks *r, const struct tsm_pending *p)
+static inline bool tsm_pending_is_alone(const struct tsm_readbacks *r, const struct tsm_pending *p)
 {
-    return p->is_gated &&
+    return p->over->incarnation == p->over_incarnation &&
            tsm_gates_hold(&r->gates, p->over, p->over_position, p->stream, p->position);
 }
 

@@ -155,11 +155,3 @@ void tsm_readbacks_gate(const struct tsm_call *call, const struct tsm_value *val
 
     tsm_gates_add(&r->gates, &r->lock, call, value);
 }
-
-void tsm_readbacks_function_left(uint32_t stream, uint64_t position)
-{
-    struct tsm_session *s = tsm_session_current();
-
-    if (s)
-        tsm_gates_left(&s->readbacks->gates, &s->readbacks->lock, stream, position);
-}

@@ -6,6 +6,7 @@
 #ifndef CAPTURE_CALL_READBACKS_H
 #define CAPTURE_CALL_READBACKS_H
 
+#include "capture/call/streams.h"
 #include "capture/memory/gaps.h"
 #include "capture/session.h"
 
@@ -39,9 +40,6 @@ void tsm_readbacks_ask(struct tsm_lane *lane);
 /* Commands behind that of the call do not begin before the program has stored `value`; NULL:
  * before the function of the program returns. */
 void tsm_readbacks_gate(const struct tsm_call *call, const struct tsm_value *value);
-
-/* The function of the program at `position` of the stream returns: what is behind it may begin. */
-void tsm_readbacks_function_left(uint32_t stream, uint64_t position);
 
 /* The program can see in its memory that the command is complete, and change what those before it
  * gave back. */

@@ -155,6 +155,17 @@ void tsm_stream_follows(struct tsm_stream *stream, uint64_t position, struct tsm
     tsm_lock_give(&streams->edge_lock);
 }
 
+void tsm_stream_holds(struct tsm_stream *stream, uint64_t position)
+{
+    struct tsm_streams *streams = tsm_streams_current();
+
+    if (!streams)
+        return;
+    tsm_lock_take(&streams->edge_lock);
+    stream->hold = position;
+    tsm_lock_give(&streams->edge_lock);
+}
+
 /* The edge lock is held. `completed` only grows, so each edge is followed few times. */
 static void complete(struct tsm_stream *stream, uint64_t position, unsigned depth)
 {
@@ -187,7 +198,9 @@ static bool is_behind(const struct tsm_stream *stream, uint64_t position, struct
         const struct tsm_edge *edge = &stream->edges[i];
         if (edge->at >= position || edge->position <= edge->from->completed ||
             edge->incarnation != edge->from->incarnation ||
-            (edge->is_own && edge->at + 1 != position))
+            (edge->is_own && edge->at + 1 != position) ||
+            (edge->is_exact && !edge->is_own && stream->hold > edge->at + 1 &&
+             stream->hold <= position))
             continue;
         of->left--;
         if (edge->from->number == of->stream &&
@@ -256,6 +269,14 @@ uint32_t tsm_stream_joined_at(uint32_t number, uint64_t done, struct tsm_running
     }
     tsm_lock_give(&tsm_streams_current()->edge_lock);
     return count;
+}
+
+void tsm_stream_function_left(uint32_t number, uint64_t position)
+{
+    struct tsm_stream *stream = find_number(number);
+
+    if (stream && __atomic_load_n(&stream->left, __ATOMIC_RELAXED) < position)
+        __atomic_store_n(&stream->left, position, __ATOMIC_RELEASE);
 }
 
 void tsm_stream_reached(uint32_t number, uint64_t done)

@@ -50,6 +50,9 @@ struct tsm_stream {
     struct tsm_stream *next_forgotten;
     uint64_t joined_seen; /* position of this one that the legacy stream's last edge names */
     uint64_t function;    /* position of the last function of the program that was sent */
+    uint64_t left;        /* position of the last one that has returned */
+    uint64_t hold;        /* position of the last command that may wait for the program: what is
+                             behind it is not known to come right after what is before it */
     uint64_t function_ticks;
     void *user;          /* the source's own */
     uint32_t edge_count; /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */
@@ -104,6 +107,8 @@ void tsm_stream_complete(struct tsm_stream *stream, uint64_t position);
 
 /* The command behind `done` runs: what it waited for is complete, on its stream and on others. */
 void tsm_stream_reached(uint32_t number, uint64_t done);
+/* The function of the program at `position` returns. */
+void tsm_stream_function_left(uint32_t number, uint64_t position);
 /* Lists commands of other streams that the command behind `done` waits for, and none before it, and
  * which are not known to be complete. Returns how many, `capacity` at most. */
 uint32_t tsm_stream_joined_at(uint32_t number, uint64_t done, struct tsm_running *out,

@@ -795,6 +795,6 @@ void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
 
 void tsm_function_left(uint32_t stream, uint64_t position)
 {
-    tsm_readbacks_function_left(stream, position);
+    tsm_stream_function_left(stream, position);
     publish_then(false, NULL, tsm_hostmem_remove_writer, (struct tsm_running){stream, position}, 0);
 }

@@ -225,8 +225,9 @@ struct busy {
 static void busy_cells(struct tsm_table *t, const struct busy *b, const struct tsm_summary *summary)
 {
     const struct tsm_model_counts *c = &summary->counts;
-    const uint64_t span_ns = c->virtual_count ? (uint64_t)(c->virtual_last_ns - c->virtual_first_ns)
-                                              : (uint64_t)(c->last_ns - c->first_ns);
+    const uint64_t span_ns = c->virtual_count
+                                 ? (uint64_t)c->virtual_last_ns - (uint64_t)c->virtual_first_ns
+                                 : (uint64_t)c->last_ns - (uint64_t)c->first_ns;
 
     tsm_table_number_or_unknown(t, b->is_known && span_ns, tsm_permille(b->any_ns, span_ns));
     tsm_table_number_or_unknown(t, b->is_known, b->any_ns);

@@ -20,6 +20,7 @@ struct cuda_bytes {
     uint64_t position, size;
     uint64_t address; /* that the recorded program had it at; 0: not known, the only one */
     bool is_told;     /* asked for: can go with the next question */
+    bool is_awaited;  /* a function of the stream still writes them; atomic */
     _Alignas(16) uint8_t own[];
 };
 
@@ -106,17 +107,19 @@ static void drop_first(struct cuda_stream_state *stream)
     free(first);
 }
 
-void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
-                          uint64_t size)
+static struct cuda_bytes *add_received(struct cuda_stream_state *stream, uint64_t position,
+                                       uint64_t address, uint64_t size, bool is_awaited)
 {
     struct cuda_bytes *bytes;
 
     if (size > SIZE_MAX - sizeof(*bytes) || !(bytes = malloc(sizeof(*bytes) + size)))
         return NULL;
-    *bytes = (struct cuda_bytes){.position = position, .size = size, .address = address};
+    *bytes = (struct cuda_bytes){
+        .position = position, .size = size, .address = address, .is_awaited = is_awaited};
     pthread_mutex_lock(&stream->received_lock);
     /* Not every recording asks for them. */
-    while (stream->received && stream->received_size > RECEIVED_MAX)
+    while (stream->received && stream->received_size > RECEIVED_MAX &&
+           !__atomic_load_n(&stream->received->is_awaited, __ATOMIC_ACQUIRE))
         drop_first(stream);
     if (stream->received_last)
         stream->received_last->next = bytes;
@@ -125,23 +128,33 @@ void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, u
     stream->received_last = bytes;
     stream->received_size += size;
     pthread_mutex_unlock(&stream->received_lock);
-    return bytes->own;
+    return bytes;
+}
+
+void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
+                          uint64_t size)
+{
+    struct cuda_bytes *bytes = add_received(stream, position, address, size, false);
+
+    return bytes ? bytes->own : NULL;
 }
 
 struct taking {
     struct cuda_host_box box;
-    uint8_t *to;
+    struct cuda_bytes *to;
 };
 
 static void take_bytes(void *user)
 {
     const struct taking *taking = user;
     const struct cuda_host_box *b = &taking->box;
+    uint8_t *to = taking->to->own;
 
     for (size_t z = 0; z < b->depth; z++)
         for (size_t y = 0; y < b->height; y++)
-            memcpy(taking->to + (z * b->height + y) * b->width,
-                   b->from + z * b->plane + y * b->pitch, b->width);
+            memcpy(to + (z * b->height + y) * b->width, b->from + z * b->plane + y * b->pitch,
+                   b->width);
+    __atomic_store_n(&taking->to->is_awaited, false, __ATOMIC_RELEASE);
 }
 
 int cuda_stream_take(struct cuda_replay *replay, const struct sbt_record *record, CUstream raw,
@@ -155,8 +168,8 @@ int cuda_stream_take(struct cuda_replay *replay, const struct sbt_record *record
     if (taking)
         *taking = (struct taking){
             .box = *box,
-            .to = cuda_stream_receive(stream, record->position, address,
-                                      (uint64_t)box->width * box->height * box->depth)};
+            .to = add_received(stream, record->position, address,
+                               (uint64_t)box->width * box->height * box->depth, true)};
     if (!taking || !taking->to)
         return tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
     result = driver->cuLaunchHostFunc(raw, take_bytes, taking);
@@ -170,8 +183,8 @@ int cuda_stream_take_now(struct cuda_replay *replay, const struct sbt_record *re
     struct taking taking = {.box = *box};
 
     if (stream)
-        taking.to = cuda_stream_receive(stream, record->position, 0,
-                                        (uint64_t)box->width * box->height * box->depth);
+        taking.to = add_received(stream, record->position, 0,
+                                 (uint64_t)box->width * box->height * box->depth, true);
     if (!taking.to)
         return tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
     take_bytes(&taking);

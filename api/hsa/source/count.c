@@ -579,6 +579,8 @@ void hsa_count_follows(const struct tsm_call *call, uint32_t count, const hsa_si
     tsm_lock_take(&lock);
     for (uint32_t i = 0; i < count && is_free; i++)
         is_free = !deps[i].handle || counted_to_0(deps[i]);
+    if (!is_free && !is_own)
+        tsm_stream_holds(call->stream, call->position);
     for (uint32_t i = 0; i < count && is_free; i++) {
         const struct hsa_count *c = deps[i].handle ? counted_to_0(deps[i]) : NULL;
         for (const struct hsa_landing *l = c ? c->first : NULL; l; l = l->next)

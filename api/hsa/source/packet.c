@@ -114,6 +114,8 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
                          type == TYPE_aql_barrier_and || dep_count(packet) < 2);
     if (type == TYPE_aql_barrier_and)
         hsa_count_follows(&call, 5, packet->dep_signal, false);
+    else
+        tsm_stream_holds(call.stream, call.position);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, packet->header);
     hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
@@ -137,6 +139,7 @@ static void record_value(struct tsm_stream *stream, const struct tsm_origin *ori
     tsm_call_slot(&call, (uint64_t)packet->mask);
     tsm_call_slot(&call, packet->cond);
     hsa_count_awaits(&call, &wait, true);
+    tsm_stream_holds(call.stream, call.position);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, header);
     hsa_completes(&call, packet->completion_signal, is_in_order(header), false);
@@ -173,6 +176,7 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
     if (!begin_with(&call, TYPE_aql_agent_dispatch, stream, origin, &given))
         return;
     hsa_packet_append_function(&call, packet);
+    tsm_stream_holds(call.stream, call.position);
     if (!is_software)
         tsm_call_flag(&call, SBT_RECORD_TAINTS);
     hsa_completes(&call, packet->completion_signal, given.in_order, false);

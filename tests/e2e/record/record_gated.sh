@@ -27,7 +27,7 @@ for gate in function value other; do
             copy | part) # the memset behind them is right
                 got=0
                 TS_EMU_NOOP=1 timeout 60 tsreplay --device emu --timeout 600 t.sbt >out 2>err || got=$?
-                [ $got = 1 ] || fail "$case: $got where kernels do nothing: $(cat out err)" ;;
+                [ $got = 1 ] || [ $got = 2 ] || fail "$case: $got where kernels do nothing: $(cat out err)" ;;
             esac
             for option in --order=permuted:1 --pace=stepped; do
                 [ $gate:$option = value:--pace=stepped ] && continue # each command is waited for, before the store
