@@ -56,7 +56,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
     hsa_memory_reveal(&src, sizeof(src));
     hsa_uses_begin(&src, sizeof(src));
     tsm_hostmem_publish();
-    stream = hsa_copy_stream();
+    stream = hsa_waiting_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
     hsa_foretell(&call, &box);
     status = hsa_runtime.hsa_memory_copy(dst, src, size);
@@ -85,7 +85,7 @@ hsa_status_t hook_hsa_amd_memory_fill(void *ptr, uint32_t value, size_t count)
     if (!tsm_call_begin(&call, TYPE_hsa_amd_memory_fill))
         return hsa_runtime.hsa_amd_memory_fill(ptr, value, count);
     tsm_hostmem_publish();
-    stream = hsa_copy_stream();
+    stream = hsa_waiting_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
     hsa_foretell(&call, &box);
     status = hsa_runtime.hsa_amd_memory_fill(ptr, value, count);
@@ -147,7 +147,7 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
     hsa_memory_reveal(src, sizeof(*src));
     hsa_uses_begin(src, sizeof(*src));
     tsm_hostmem_publish();
-    stream = hsa_copy_stream();
+    stream = hsa_copy_stream(completion);
     tsm_call_on_stream(call, stream, TSM_ENQUEUES);
     if (to && hsa_memory_kind_of(HSA_SLOT(to->data)) != HSA_MEMORY_DEVICE)
         hsa_foretell(call, to);

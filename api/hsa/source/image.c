@@ -121,7 +121,7 @@ WRAPPED bool begins(struct tsm_call *call, uint32_t type)
     if (!tsm_call_begin(call, type))
         return false;
     tsm_hostmem_publish();
-    tsm_call_on_stream(call, hsa_copy_stream(), TSM_BLOCKS);
+    tsm_call_on_stream(call, hsa_waiting_copy_stream(), TSM_BLOCKS);
     return true;
 }
 

@@ -71,7 +71,7 @@ void hsa_memory_found(const void *memory, size_t size)
                            true);
     if (!tsm_call_begin(&call, TYPE_hsa_memory_content))
         return;
-    stream = hsa_copy_stream();
+    stream = hsa_waiting_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
     tsm_call_returned(&call, HSA_STATUS_SUCCESS, false);
     tsm_call_slot(&call, HSA_SLOT(memory));

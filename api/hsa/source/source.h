@@ -374,8 +374,10 @@ void hsa_packet_record(struct tsm_stream *stream, bool is_software, const struct
 /* The fields of an agent dispatch, from `type` on. */
 void hsa_packet_append_function(struct tsm_call *call, const hsa_agent_dispatch_packet_t *packet);
 
-/* Returns a stream for a copy, in a call that has begun (copy_stream.c). */
-struct tsm_stream *hsa_copy_stream(void);
+/* Return a stream for a copy, in a call that has begun (copy_stream.c): one that completes a
+ * signal, and one that the call waits for. */
+struct tsm_stream *hsa_copy_stream(hsa_signal_t completion);
+struct tsm_stream *hsa_waiting_copy_stream(void);
 /* Tests whether all copies are known to be complete. */
 bool hsa_copy_streams_idle(void);
 void hsa_copy_streams_forked(void);
