@@ -53,3 +53,16 @@ for memory in $memories; do
     try TS_VK_MEMORY=hash gate "$memory"
     try TS_CHECKSUM=off last "$memory" still
 done
+
+# What a copy gave that another one overwrites as soon as the program has read it: never lost without a word.
+for way in signals barrier; do
+    plain hsa_gated "$kernels" $way >plain.out
+    record t.sbt hsa_gated "$kernels" $way >record.out
+    cmp plain.out record.out || fail "gated $way: recording changed the output"
+    got=0
+    replay --trust-code t.sbt >out 2>err || got=$?
+    [ $got = 0 ] || [ $got = 2 ] || fail "gated $way: exit status $got: $(cat out err)"
+    got=0
+    TS_EMU_NOOP=1 replay --trust-code t.sbt >out 2>err || got=$?
+    [ $got = 1 ] || [ $got = 2 ] || fail "gated $way: exit status $got where kernels do nothing: $(cat out err)"
+done
