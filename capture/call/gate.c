@@ -8,13 +8,6 @@
 
 #define CLEAN_EVERY 32u /* a power of two */
 
-/* ---- the lock is held ------------------------------------------------------------------------ */
-
-static void set_count(struct tsm_gates *g, uint32_t count)
-{
-    __atomic_store_n(&g->count, count, __ATOMIC_RELEASE);
-}
-
 static bool is_closed(const struct tsm_gate *gate)
 {
     const struct tsm_stream *stream = gate->stream;
@@ -33,7 +26,7 @@ static void remove_open(struct tsm_gates *g)
     for (uint32_t i = 0; i < g->count; i++)
         if (is_closed(&g->all[i]))
             g->all[kept++] = g->all[i];
-    set_count(g, kept);
+    g->count = kept;
 }
 
 static void add(struct tsm_gates *g, const struct tsm_gate *gate)
@@ -42,10 +35,9 @@ static void add(struct tsm_gates *g, const struct tsm_gate *gate)
         remove_open(g);
     if (g->count == TSM_GATE_COUNT_MAX) {
         memmove(g->all, g->all + 1, (g->count - 1) * sizeof(*g->all));
-        set_count(g, g->count - 1);
+        g->count--;
     }
-    g->all[g->count] = *gate;
-    set_count(g, g->count + 1);
+    g->all[g->count++] = *gate;
 }
 
 /* Tests whether the command at `position` comes after the gate. */
@@ -69,10 +61,7 @@ bool tsm_gates_hold(const struct tsm_gates *g, const struct tsm_stream *stream, 
     return false;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
-
-void tsm_gates_add(struct tsm_gates *g, struct tsm_lock *lock, const struct tsm_call *call,
-                   const struct tsm_value *value)
+void tsm_gates_add(struct tsm_gates *g, const struct tsm_call *call, const struct tsm_value *value)
 {
     struct tsm_gate gate = {.stream = call->stream, .position = call->position};
 
@@ -84,7 +73,5 @@ void tsm_gates_add(struct tsm_gates *g, struct tsm_lock *lock, const struct tsm_
         gate.is_value = true;
         gate.value = *value;
     }
-    tsm_lock_take(lock);
     add(g, &gate);
-    tsm_lock_give(lock);
 }

@@ -9,13 +9,12 @@
  * what is recorded because of a gate says that a later command may have changed it
  * (SBT_RECORD_HELD): a difference there is "cannot tell". Of values only those count that grow.
  *
- * Part of struct tsm_readbacks, under its lock.
+ * Part of struct tsm_readbacks: its lock is held for all of this.
  */
 #ifndef CAPTURE_CALL_GATE_H
 #define CAPTURE_CALL_GATE_H
 
 #include "capture/capture.h"
-#include "capture/lock.h"
 
 #define TSM_GATE_COUNT_MAX 256u /* of more the oldest are forgotten */
 
@@ -33,12 +32,11 @@ struct tsm_gates {
 };
 
 /* Tests whether a gate that is not before `after_position` of stream `after` keeps the command at
- * `position` of `stream` from beginning. The lock is held. */
+ * `position` of `stream` from beginning. */
 bool tsm_gates_hold(const struct tsm_gates *g, const struct tsm_stream *stream, uint64_t position,
                     const struct tsm_stream *after, uint64_t after_position);
 
-/* Adds the command of `call`: it waits for `value` (NULL: for its function). Takes the lock. */
-void tsm_gates_add(struct tsm_gates *g, struct tsm_lock *lock, const struct tsm_call *call,
-                   const struct tsm_value *value);
+/* Adds the command of `call`: it waits for `value` (NULL: for its function). */
+void tsm_gates_add(struct tsm_gates *g, const struct tsm_call *call, const struct tsm_value *value);
 
 #endif

@@ -153,5 +153,7 @@ void tsm_readbacks_gate(const struct tsm_call *call, const struct tsm_value *val
 {
     struct tsm_readbacks *r = call->lane->session->readbacks;
 
-    tsm_gates_add(&r->gates, &r->lock, call, value);
+    tsm_lock_take(&r->lock);
+    tsm_gates_add(&r->gates, call, value);
+    tsm_lock_give(&r->lock);
 }

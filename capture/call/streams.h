@@ -51,8 +51,8 @@ struct tsm_stream {
     uint64_t joined_seen; /* position of this one that the legacy stream's last edge names */
     uint64_t function;    /* position of the last function of the program that was sent */
     uint64_t left;        /* position of the last one that has returned */
-    uint64_t hold;        /* position of the last command that may wait for the program: what is
-                             behind it is not known to come right after what is before it */
+    uint64_t hold;        /* position of the last command that may wait for the program: no exact
+                             edge from before it tells of commands behind it */
     uint64_t function_ticks;
     void *user;          /* the source's own */
     uint32_t edge_count; /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */

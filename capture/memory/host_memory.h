@@ -47,13 +47,13 @@ struct tsm_hostmem {
     bool pagemap_open;
     struct tsm_pagemap pagemap;
     struct tsm_page_run runs[TSM_HOSTMEM_RUN_COUNT];
-    struct tsm_running by; /* wrote what is looked at: a command of the device */
+    struct tsm_running by; /* the command of the device that wrote the range at hand */
     bool is_by;            /* there is such a command */
     struct tsm_gap given;  /* ... there; only with by_parts */
     bool only_compares;    /* nothing is written down */
     bool by_parts;         /* ... and what has not changed is its, too */
     bool has_changed;      /* something was written down since this was cleared */
-    bool is_held;          /* of the range that is looked at, like the next two */
+    bool is_held;          /* of the range at hand, like the next two */
     struct tsm_gap device;
     bool is_contested;
     bool has_held;                     /* some range is held; read without the lock */

@@ -13,7 +13,7 @@
 #include "format/filter.h"
 
 #define PAGE      4096u        /* what capture tells changes by */
-#define FOUND_MAX (1ull << 30) /* bytes of a record that are looked at page by page */
+#define FOUND_MAX (1ull << 30) /* size of a record that is compared page by page */
 
 /* One HOST_WRITE of a function, or a part of one that says what the function found. */
 struct cuda_function_write {
