@@ -224,7 +224,7 @@ static void put_cell(struct tsm_text_line *line, const struct tsm_table *t, unsi
     if (!is_left && length < width)
         tsm_text_line_pad(line, begin + 2 + width - length);
     tsm_text_line_text(line, text);
-    if (is_left && column + 1 < t->column_count)
+    if (is_left && length < width && column + 1 < t->column_count)
         tsm_text_line_pad(line, begin + 2 + width);
 }
 
