@@ -62,6 +62,8 @@ enum tsm_call_trait {
     TSM_TRAIT_RUNS = 1ull << 31,   /* runs programs of the device: dispatches, draws, traces */
     TSM_TRAIT_COPIES = 1ull << 32, /* copies bytes or texels */
     TSM_TRAIT_FILLS = 1ull << 33,  /* writes the same everywhere, or bytes that it was given */
+    TSM_TRAIT_FROM_QUEUE =
+        1ull << 34, /* found in a queue: which thread wrote it there is not known */
 };
 
 /* All that is work of its own. */

@@ -18,7 +18,6 @@
 #include "analysis/diff/field_diff.h"
 #include "analysis/diff/sequences.h"
 #include "analysis/diff/survey.h"
-#include "analysis/place_list.h"
 #include "base/text.h"
 
 #define WAITING_BYTES_MAX ((size_t)64 << 20) /* of records that wait for their counterpart */
@@ -30,8 +29,7 @@ struct side {
     struct sbt_reader *reader;
     struct tsm_survey survey;
     struct sbt_cursor *cursor;
-    struct tsm_map threads; /* id -> number + 1, in order of first appearance */
-    bool in_start;          /* within a checkpoint that comes before all commands */
+    bool in_start; /* within a checkpoint that comes before all commands */
     bool at_end;
 };
 
@@ -44,11 +42,12 @@ struct half {
 struct diff {
     struct side sides[2];
     struct tsm_pairing pairing;
+    struct tsm_counterparts counterparts;
     struct tsm_sequences sequences;
+    struct tsm_map found_streams; /* of those that --streams names */
     const struct tsm_diff_options *options;
     struct tsm_diff_result *out;
     bool has_functions;   /* one of the traces */
-    bool is_crossed;      /* see tsm_survey_is_crossed() */
     bool skips_checksums; /* one of the traces has none */
     bool is_readback;     /* the first difference is in what came back */
     int error;            /* memory for sequences ran out */
@@ -69,6 +68,18 @@ static uint64_t stream_of(const struct sbt_record *record, const struct sbt_sche
     return sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
 }
 
+static int trace_of(const struct diff *d, const struct side *side)
+{
+    return side == &d->sides[1];
+}
+
+static uint64_t strand_of_result(const struct diff *d, int trace, const struct half *h)
+{
+    return tsm_counterparts_strand_at(
+        &d->counterparts, trace, stream_of(h->record, h->schema),
+        sbt_record_role(h->schema, h->record, SBT_ROLE_OF_POSITION, 0));
+}
+
 static bool is_readback(const struct sbt_record *record)
 {
     return is_core(record, SBT_CORE_READBACK) || is_core(record, SBT_CORE_CHECKSUM);
@@ -82,22 +93,12 @@ static bool wants_stream(const struct tsm_diff_options *options, uint64_t stream
     return !options->streams;
 }
 
-/* Numbers a thread at its first call. Returns SEQ_NONE when out of memory. */
-static uint64_t thread_number(struct side *side, uint32_t id)
-{
-    bool added;
-    uint64_t *place = tsm_map_insert(&side->threads, id, &added);
-
-    if (place && added)
-        *place = side->threads.count;
-    return place ? *place - 1 : SEQ_NONE;
-}
-
 static struct tsm_sequence *find(struct diff *d, enum tsm_sequence_kind kind, uint64_t number)
 {
     struct tsm_sequence *sequence = tsm_sequences_find(&d->sequences, kind, number);
 
-    if (!sequence)
+    if (!sequence || (kind <= TSM_SEQUENCE_CHECKSUMS && d->options->streams &&
+                      !tsm_map_set(&d->found_streams, tsm_strand_stream(number), 1)))
         d->error = tsm_fail(TSM_E_MEMORY, "no memory for what is compared");
     return sequence;
 }
@@ -105,7 +106,7 @@ static struct tsm_sequence *find(struct diff *d, enum tsm_sequence_kind kind, ui
 static struct tsm_sequence *find_thread(struct diff *d, struct side *side, uint32_t id,
                                         enum tsm_sequence_kind kind)
 {
-    uint64_t number = thread_number(side, id);
+    uint64_t number = tsm_counterparts_thread(&d->counterparts, trace_of(d, side), id);
 
     if (number == SEQ_NONE)
         d->error = tsm_fail(TSM_E_MEMORY, "no memory for threads");
@@ -115,6 +116,7 @@ static struct tsm_sequence *find_thread(struct diff *d, struct side *side, uint3
 static struct tsm_sequence *core_sequence(struct diff *d, struct side *side, const struct half *h)
 {
     const struct sbt_record *record = h->record;
+    const uint64_t strand = strand_of_result(d, trace_of(d, side), h);
     bool sent = !d->options->readbacks_only;
 
     if (is_core(record, SBT_CORE_CHECKPOINT_BEGIN))
@@ -123,35 +125,43 @@ static struct tsm_sequence *core_sequence(struct diff *d, struct side *side, con
     if (tsm_field_diff_is_write(record) && sent && wants_stream(d->options, SBT_STREAM_NONE))
         return d->has_functions ? find(d, TSM_SEQUENCE_WRITES, 0)
                                 : find_thread(d, side, record->thread, TSM_SEQUENCE_HELD);
-    if (is_readback(record) && wants_stream(d->options, stream_of(record, h->schema)))
+    if (is_readback(record) && wants_stream(d->options, tsm_strand_stream(strand)))
         return find(
             d, is_core(record, SBT_CORE_READBACK) ? TSM_SEQUENCE_READBACKS : TSM_SEQUENCE_CHECKSUMS,
-            stream_of(record, h->schema));
+            strand);
     if (side->in_start && sent &&
         (is_core(record, SBT_CORE_MEMORY) || is_core(record, SBT_CORE_STATE)))
         return find(d, TSM_SEQUENCE_START, 0);
     return NULL;
 }
 
-/* Whether the record is compared at all. */
-static bool is_wanted(const struct diff *d, const struct half *h)
+/* The sequence that a call is part of, or NULL: it is not compared. Who sent a command is noted in
+ * any case, for the sake of its results. */
+static struct tsm_sequence *call_sequence(struct diff *d, struct side *side, const struct half *h)
 {
-    if (SBT_TYPE_API(h->record->type) == SBT_API_CORE)
-        return true;
-    return !d->options->readbacks_only && !tsm_survey_is_wait(h->schema) &&
-           wants_stream(d->options, h->record->stream);
+    const bool is_command = h->record->stream != SBT_STREAM_NONE;
+    uint64_t strand = SBT_STREAM_NONE;
+
+    if (tsm_survey_is_wait(h->schema))
+        return NULL;
+    if (is_command)
+        strand = tsm_counterparts_strand(&d->counterparts, trace_of(d, side), h->record, h->schema);
+    if (strand == UINT64_MAX) {
+        d->error = tsm_fail(TSM_E_MEMORY, "no memory for who sent what");
+        return NULL;
+    }
+    if (d->options->readbacks_only || !wants_stream(d->options, tsm_strand_stream(strand)))
+        return NULL;
+    return is_command ? find(d, TSM_SEQUENCE_COMMANDS, strand)
+                      : find_thread(d, side, h->record->thread, TSM_SEQUENCE_HOST);
 }
 
-/* The sequence that a record is part of, or NULL. */
 static struct tsm_sequence *sequence_of(struct diff *d, struct side *side, const struct half *h)
 {
-    if (!h->schema || !is_wanted(d, h))
+    if (!h->schema)
         return NULL;
-    if (SBT_TYPE_API(h->record->type) == SBT_API_CORE)
-        return core_sequence(d, side, h);
-    if (h->record->stream != SBT_STREAM_NONE)
-        return find(d, TSM_SEQUENCE_COMMANDS, h->record->stream);
-    return find_thread(d, side, h->record->thread, TSM_SEQUENCE_HOST);
+    return SBT_TYPE_API(h->record->type) == SBT_API_CORE ? core_sequence(d, side, h)
+                                                         : call_sequence(d, side, h);
 }
 
 /* ---- doubts ------------------------------------------------------------------------------- */
@@ -178,6 +188,14 @@ static bool has_writers(const struct diff *d)
     return d->sides[0].survey.has_writers || d->sides[1].survey.has_writers;
 }
 
+/* Tests whether more has written to the memory of one of two results before it was taken: when that
+ * is depends on when the program asks. */
+static bool is_overwritten_once(const struct diff *d, const struct half *a, const struct half *b)
+{
+    return tsm_difference_overwrites(d->sides[0].reader, a->record, a->schema) !=
+           tsm_difference_overwrites(d->sides[1].reader, b->record, b->schema);
+}
+
 /* Tests whether a difference in the sequence may be chance, or come of settings of the recorder. */
 static bool may_vary(const struct diff *d, const struct tsm_sequence *sequence,
                      const struct half *a, const struct half *b, const struct tsm_field_diff *f)
@@ -193,7 +211,7 @@ static bool may_vary(const struct diff *d, const struct tsm_sequence *sequence,
     case TSM_SEQUENCE_CHECKSUMS: /* how many there are may depend on when the program asks */
         return d->skips_checksums ||
                d->sides[0].survey.checksum_count != d->sides[1].survey.checksum_count ||
-               (f && strcmp(f->field, "xxh3_128") != 0);
+               (f && (strcmp(f->field, "xxh3_128") != 0 || is_overwritten_once(d, a, b)));
     case TSM_SEQUENCE_START: /* the order of memory is chance, its content is not */
         return !f || (strcmp(f->field, "bytes") != 0 && strcmp(f->field, "value") != 0);
     default:
@@ -243,6 +261,12 @@ static void doubt_pair(struct diff *d, const struct tsm_sequence *sequence, cons
         tsm_format(d->doubt, sizeof(d->doubt),
                    "record %llu of %s (%s) holds what commands had written by then, and how many "
                    "had is chance",
+                   (unsigned long long)h->record->seq, sbt_reader_name(d->sides[!a->record].reader),
+                   h->schema->name);
+    else if (f && sequence->kind == TSM_SEQUENCE_CHECKSUMS && !strcmp(f->field, "xxh3_128"))
+        tsm_format(d->doubt, sizeof(d->doubt),
+                   "record %llu of %s (%s) is of memory that other commands had written by then, "
+                   "and how many had is chance",
                    (unsigned long long)h->record->seq, sbt_reader_name(d->sides[!a->record].reader),
                    h->schema->name);
     else if (f)
@@ -306,31 +330,43 @@ static void tell_field(struct diff *d, const struct half *a, const struct tsm_fi
     tsm_format(out->value_b, sizeof(out->value_b), "%s", f->value_b);
 }
 
-/* Threads are compared in the order in which they appear, streams by their numbers. */
-static void doubt_order(struct diff *d, const struct half *a, const struct half *b)
+/* Tests whether the difference may come of threads, or their streams, that were taken for one
+ * another. */
+static bool is_guessed(const struct diff *d, const struct tsm_sequence *sequence,
+                       const struct tsm_field_diff *f)
+{
+    if (f && f->may_name_object && tsm_counterparts_has_guess(&d->counterparts))
+        return true;
+    if (sequence->kind == TSM_SEQUENCE_HOST || sequence->kind == TSM_SEQUENCE_HELD)
+        return tsm_map_find(&d->counterparts.guessed_threads, sequence->number);
+    return tsm_counterparts_is_guess(&d->counterparts, sequence->number);
+}
+
+static void doubt_guess(struct diff *d, const struct half *a, const struct half *b)
 {
     const int trace = !a->record;
     const struct half *h = trace ? b : a;
 
     if (!*d->doubt)
-        tsm_format(d->doubt, sizeof(d->doubt),
-                   "record %llu of %s (%s) has another counterpart, or none: threads that do the "
-                   "same begin, or make their streams, in another order",
-                   (unsigned long long)h->record->seq, sbt_reader_name(d->sides[trace].reader),
-                   h->schema->name);
+        tsm_format(
+            d->doubt, sizeof(d->doubt),
+            "record %llu of %s (%s) has another counterpart, or none: several threads do the "
+            "same, and which of them stand for each other is not known",
+            (unsigned long long)h->record->seq, sbt_reader_name(d->sides[trace].reader),
+            h->schema->name);
 }
 
 /* A difference is kept when it is the earliest so far. `f`: NULL when one of the records is
  * missing. */
-static void tell(struct diff *d, const struct half *a, const struct half *b,
-                 const struct tsm_field_diff *f)
+static void tell(struct diff *d, const struct tsm_sequence *sequence, const struct half *a,
+                 const struct half *b, const struct tsm_field_diff *f)
 {
     struct tsm_diff_result *out = d->out;
     uint64_t place = a->record ? a->record->seq : SEQ_NONE - 1;
     uint64_t other = b->record ? b->record->seq : SEQ_NONE - 1;
 
-    if (d->is_crossed) {
-        doubt_order(d, a, b);
+    if (is_guessed(d, sequence, f)) {
+        doubt_guess(d, a, b);
         return;
     }
     if (out->verdict == TSM_DIFFERENT &&
@@ -428,6 +464,8 @@ static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const str
         .records = {a->record, b->record},
         .schemas = {a->schema, b->schema},
         .pairing = &d->pairing,
+        .counterparts = &d->counterparts,
+        .strand = strand_of_result(d, 0, a),
         .ignore_addresses = d->options->ignore_addresses,
         .ignore_positions = d->options->readbacks_only,
     };
@@ -435,7 +473,7 @@ static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const str
     int error, result;
     bool varies;
 
-    d->pairing.is_by_chance = may_vary(d, sequence, a, b, NULL);
+    d->pairing.is_by_chance = may_vary(d, sequence, a, b, NULL) || is_guessed(d, sequence, NULL);
     result = tsm_field_diff(&f, &input);
     if (result < 0)
         return result;
@@ -447,7 +485,7 @@ static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const str
     else if (may_lack(d, a, b))
         note_lacking(d, a, b);
     else
-        tell(d, a, b, &f);
+        tell(d, sequence, a, b, &f);
     error = note_pair(d, sequence, a, b);
     if (result == TSM_FIELDS_DIFFER && !(varies && sequence->kind == TSM_SEQUENCE_READBACKS))
         end_sequence(d, sequence);
@@ -466,7 +504,7 @@ static void miss(struct diff *d, struct tsm_sequence *sequence, int trace, const
     else if (may_vary(d, sequence, a, b, NULL))
         doubt_pair(d, sequence, a, b, NULL);
     else
-        tell(d, a, b, NULL);
+        tell(d, sequence, a, b, NULL);
     end_sequence(d, sequence);
 }
 
@@ -619,30 +657,13 @@ static int walk_all(struct diff *d)
 
 /* ---- verdict ------------------------------------------------------------------------------ */
 
-/* A wait that failed tells the program something. */
-static void doubt_failures(struct diff *d, int trace)
-{
-    const struct tsm_map *mine = &d->sides[trace].survey.failures;
-    const struct tsm_map *other = &d->sides[!trace].survey.failures;
-
-    for (size_t i = 0; i < mine->capacity && !*d->doubt; i++)
-        if (mine->slots[i].used && !tsm_map_find(other, mine->slots[i].key))
-            tsm_format(d->doubt, sizeof(d->doubt),
-                       "record %llu of %s is a wait that failed as none in the other one did",
-                       (unsigned long long)mine->slots[i].value - 1,
-                       sbt_reader_name(d->sides[trace].reader));
-}
-
 static void doubt_streams(struct diff *d)
 {
     const struct tsm_diff_options *options = d->options;
 
     for (size_t i = 0; i < options->stream_count && !*d->doubt; i++) {
         uint64_t stream = options->streams[i];
-        bool found = stream == SBT_STREAM_NONE;
-        for (int kind = TSM_SEQUENCE_COMMANDS; kind <= TSM_SEQUENCE_CHECKSUMS; kind++)
-            found |= tsm_sequences_has(&d->sequences, (enum tsm_sequence_kind)kind, stream);
-        if (!found)
+        if (stream != SBT_STREAM_NONE && !tsm_map_find(&d->found_streams, stream))
             tsm_format(d->doubt, sizeof(d->doubt), "%sstream %llu is in neither trace",
                        options->readbacks_only ? "a result of " : "", (unsigned long long)stream);
     }
@@ -653,7 +674,8 @@ static void doubt_traces(struct diff *d)
     for (int i = 0; i < 2 && !*d->doubt; i++)
         tsm_survey_doubt(&d->sides[i].survey, d->sides[i].reader, d->doubt, sizeof(d->doubt));
     for (int i = 0; i < 2 && !d->options->readbacks_only && !*d->doubt; i++)
-        doubt_failures(d, i);
+        tsm_survey_doubt_failures(&d->sides[i].survey, &d->sides[!i].survey, d->sides[i].reader,
+                                  d->doubt, sizeof(d->doubt));
     doubt_streams(d);
 }
 
@@ -662,20 +684,8 @@ static int doubt_gaps(struct diff *d)
 {
     int error = 0;
 
-    for (int i = 0; i < 2 && !error && !*d->doubt; i++) {
-        struct sbt_reader *reader = d->sides[i].reader;
-        struct tsm_place_list all = {0};
-        uint32_t stream;
-        uint64_t count;
-        error = tsm_place_list_read(&all, reader, 0);
-        count = error ? 0 : tsm_place_list_missing(&all, reader, &stream);
-        if (count)
-            tsm_format(d->doubt, sizeof(d->doubt),
-                       "%llu command%s missing from stream %u of %s: places on it have no record",
-                       (unsigned long long)count, count == 1 ? " is" : "s are", stream,
-                       sbt_reader_name(reader));
-        tsm_place_list_finish(&all);
-    }
+    for (int i = 0; i < 2 && !error && !*d->doubt; i++)
+        error = tsm_survey_doubt_gaps(d->sides[i].reader, d->doubt, sizeof(d->doubt));
     return error;
 }
 
@@ -733,6 +743,16 @@ static int check_redacted(const struct diff *d)
                     sbt_reader_name(d->sides[1].reader));
 }
 
+static int pair_threads(struct diff *d)
+{
+    struct sbt_reader *const readers[] = {d->sides[0].reader, d->sides[1].reader};
+    const size_t counts[] = {d->sides[0].survey.threads.count, d->sides[1].survey.threads.count};
+
+    if (counts[0] <= 1 && counts[1] <= 1)
+        return 0;
+    return tsm_counterparts_find(&d->counterparts, readers, d->pairing.extents, counts);
+}
+
 static int survey(struct diff *d)
 {
     int error = check_redacted(d);
@@ -745,10 +765,9 @@ static int survey(struct diff *d)
             error = tsm_extents_collect(&d->pairing.extents[i], d->sides[i].reader);
     }
     tsm_survey_compare(&d->sides[0].survey, &d->sides[1].survey);
-    d->is_crossed = tsm_survey_is_crossed(&d->sides[0].survey, &d->sides[1].survey);
     d->has_functions = d->sides[0].survey.has_functions || d->sides[1].survey.has_functions;
     d->skips_checksums = !d->sides[0].survey.checksum_count != !d->sides[1].survey.checksum_count;
-    return error;
+    return error ? error : pair_threads(d);
 }
 
 int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reader *b,
@@ -767,10 +786,10 @@ int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reade
         error = judge(&d);
     tsm_sequences_finish(&d.sequences);
     tsm_pairing_finish(&d.pairing);
-    for (int i = 0; i < 2; i++) {
-        tsm_map_finish(&d.sides[i].threads);
+    tsm_counterparts_finish(&d.counterparts);
+    tsm_map_finish(&d.found_streams);
+    for (int i = 0; i < 2; i++)
         tsm_survey_finish(&d.sides[i].survey);
-    }
     if (error)
         return error;
     *out = result;

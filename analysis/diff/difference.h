@@ -22,6 +22,11 @@ int tsm_difference_blob(struct tsm_difference *d, struct sbt_reader *reader,
 void tsm_difference_locate(struct tsm_difference *d, struct sbt_reader *reader,
                            uint64_t before_seq);
 
+/* Count what wrote, or may have written, to the memory of a result after its command was sent and
+ * before the result was taken: commands of other streams, and the host. */
+uint64_t tsm_difference_overwrites(struct sbt_reader *reader, const struct sbt_record *result,
+                                   const struct sbt_schema *schema);
+
 /* Fill call, function and stack from the record d->seq. */
 void tsm_difference_name(struct tsm_difference *d, struct sbt_reader *reader);
 

@@ -80,6 +80,14 @@ static int compare_word(const struct tsm_field_diff_input *in, uint64_t a, uint6
     return a < ADDRESS_MIN || b < ADDRESS_MIN ? TSM_FIELDS_DIFFER : TSM_FIELDS_UNKNOWN;
 }
 
+/* Tests whether a word that both have is an address in both: of the same place only if allocations
+ * say so. */
+static bool is_place(const struct tsm_field_diff_input *in, uint64_t word)
+{
+    return !in->ignore_addresses && tsm_pairing_knows(in->pairing, 0, word, in->records[0]->seq) &&
+           tsm_pairing_knows(in->pairing, 1, word, in->records[1]->seq);
+}
+
 /* Compares bytes that may hold addresses. `base`: their offset. */
 static int compare_words(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                          const char *field, uint64_t base, const uint8_t *a, const uint8_t *b,
@@ -90,7 +98,7 @@ static int compare_words(struct tsm_field_diff *out, const struct tsm_field_diff
     for (size_t at = 0; at < size; at += 8) {
         size_t length = size - at < 8 ? size - at : 8;
         int word = TSM_FIELDS_DIFFER;
-        if (!memcmp(a + at, b + at, length))
+        if (!memcmp(a + at, b + at, length) && (length < 8 || !is_place(in, tsm_get_u64(a + at))))
             continue;
         if (length == 8)
             word = compare_word(in, tsm_get_u64(a + at), tsm_get_u64(b + at));
@@ -98,7 +106,8 @@ static int compare_words(struct tsm_field_diff *out, const struct tsm_field_diff
             result = tsm_field_diff_unknown(out, field, "a word that may be an address");
         if (word != TSM_FIELDS_DIFFER)
             continue;
-        tsm_difference_bytes(&out->difference, base + at, a + at, b + at, length);
+        if (!tsm_difference_bytes(&out->difference, base + at, a + at, b + at, length))
+            return tsm_field_diff_texts(out, field, "an address", "the same, of other memory");
         return bytes_differ(out, field);
     }
     return result;
@@ -114,6 +123,31 @@ int tsm_field_diff_bytes(struct tsm_field_diff *out, const char *field, const ui
     return bytes_differ(out, field);
 }
 
+/* Tests whether all elements name the same objects, and say the same of them. */
+static bool names_same(const struct tsm_field_diff_input *in, const char *detail, const uint8_t *a,
+                       const uint8_t *b, size_t size)
+{
+    const size_t stride = tsm_pairing_list(detail);
+    size_t at = 0;
+
+    for (; at + stride <= size; at += stride)
+        if (!tsm_pairing_handle(in->pairing, detail, tsm_get_u32(a + at), tsm_get_u32(b + at)) ||
+            memcmp(a + at + 4, b + at + 4, stride - 4) != 0)
+            return false;
+    return !memcmp(a + at, b + at, size - at);
+}
+
+static int compare_objects(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                           const struct sbt_field *field, const uint8_t *a, const uint8_t *b,
+                           size_t size)
+{
+    if (names_same(in, field->detail, a, b, size))
+        return TSM_FIELDS_AGREE;
+    if (tsm_field_diff_bytes(out, field->name, a, size, b, size))
+        return TSM_FIELDS_DIFFER;
+    return tsm_field_diff_texts(out, field->name, "objects", "other objects of the same numbers");
+}
+
 static int compare_bytes(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                          uint32_t index)
 {
@@ -124,6 +158,8 @@ static int compare_bytes(struct tsm_field_diff *out, const struct tsm_field_diff
     if (!sbt_record_bytes(in->records[0], index, &a, &size_a) ||
         !sbt_record_bytes(in->records[1], index, &b, &size_b))
         return tsm_field_diff_unknown(out, field->name, "malformed");
+    if (size_a == size_b && tsm_pairing_list(field->detail))
+        return compare_objects(out, in, field, a, b, size_a);
     if (field->role == SBT_ROLE_ARGUMENTS && size_a == size_b)
         return compare_words(out, in, field->name, 0, a, b, size_a);
     return tsm_field_diff_bytes(out, field->name, a, size_a, b, size_b);
@@ -147,10 +183,13 @@ static bool is_moved(const struct tsm_field_diff_input *in, const uint8_t *a, co
 
 /* Pieces with other keys; a trace may hold the keys only. */
 static int compare_piece(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
-                         const struct sbt_blob *a, const struct sbt_blob *b, uint64_t base,
-                         size_t size)
+                         const char *detail, const struct sbt_blob *a, const struct sbt_blob *b,
+                         uint64_t base, size_t size)
 {
     uint8_t *bytes = malloc(2 * SBT_PIECE_SIZE);
+    const struct sbt_key key_a = sbt_blob_key(a, base / SBT_PIECE_SIZE);
+    const struct sbt_key key_b = sbt_blob_key(b, base / SBT_PIECE_SIZE);
+    const bool is_same = tsm_key_equal(&key_a, &key_b);
     bool agrees = false;
     int error;
 
@@ -160,34 +199,38 @@ static int compare_piece(struct tsm_field_diff *out, const struct tsm_field_diff
     if (error >= 0)
         error = sbt_reader_blob(in->readers[1], b, base, bytes + SBT_PIECE_SIZE, size);
     if (error >= 0)
-        agrees = is_moved(in, bytes, bytes + SBT_PIECE_SIZE, size);
+        agrees = tsm_pairing_list(detail)
+                     ? names_same(in, detail, bytes, bytes + SBT_PIECE_SIZE, size)
+                     : is_moved(in, bytes, bytes + SBT_PIECE_SIZE, size);
     if (error >= 0 && !agrees)
         tsm_difference_bytes(&out->difference, base, bytes, bytes + SBT_PIECE_SIZE, size);
     else if (error == TSM_E_NOT_FOUND)
         out->difference.offset = base;
     free(bytes);
-    return error < 0 && error != TSM_E_NOT_FOUND ? error : !agrees;
+    if (error == TSM_E_NOT_FOUND)
+        return !is_same;
+    return error < 0 ? error : !agrees;
 }
 
 static int compare_blobs(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                          uint32_t index)
 {
-    const char *field = in->schemas[0]->fields[index].name;
+    const struct sbt_field *field = &in->schemas[0]->fields[index];
     struct sbt_blob a, b;
     int result = 0;
 
     if (!sbt_record_blob(in->records[0], index, &a) || !sbt_record_blob(in->records[1], index, &b))
-        return tsm_field_diff_unknown(out, field, "malformed");
+        return tsm_field_diff_unknown(out, field->name, "malformed");
     if (a.size != b.size)
-        return sizes_differ(out, field, a.size, b.size);
+        return sizes_differ(out, field->name, a.size, b.size);
     for (uint64_t base = 0; base < a.size && !result; base += SBT_PIECE_SIZE) {
         size_t size = a.size - base < SBT_PIECE_SIZE ? (size_t)(a.size - base) : SBT_PIECE_SIZE;
         struct sbt_key key_a = sbt_blob_key(&a, base / SBT_PIECE_SIZE);
         struct sbt_key key_b = sbt_blob_key(&b, base / SBT_PIECE_SIZE);
-        if (!tsm_key_equal(&key_a, &key_b))
-            result = compare_piece(out, in, &a, &b, base, size);
+        if (tsm_pairing_list(field->detail) || !tsm_key_equal(&key_a, &key_b))
+            result = compare_piece(out, in, field->detail, &a, &b, base, size);
     }
-    return result == 1 ? bytes_differ(out, field) : result;
+    return result == 1 ? bytes_differ(out, field->name) : result;
 }
 
 /* ---- fields ------------------------------------------------------------------------------- */
@@ -255,10 +298,7 @@ int tsm_field_diff_number(struct tsm_field_diff *out, const struct tsm_field_dif
 static int compare_positions(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                              const char *field, uint64_t a, uint64_t b)
 {
-    uint64_t stream =
-        sbt_record_role(in->schemas[0], in->records[0], SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
-
-    if (in->ignore_positions || tsm_pairing_position(in->pairing, stream, a, b))
+    if (in->ignore_positions || tsm_pairing_position(in->pairing, in->strand, a, b))
         return TSM_FIELDS_AGREE;
     return tsm_field_diff_unknown(out, field, "another command");
 }
@@ -277,6 +317,14 @@ static int compare_written(struct tsm_field_diff *out, const struct tsm_field_di
         tsm_pairing_knows(in->pairing, 1, b, records[1]->seq))
         return numbers_differ(out, field, true, a, b);
     return tsm_field_diff_unknown(out, field, "another address");
+}
+
+static int compare_streams(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                           const char *field, uint64_t a, uint64_t b)
+{
+    if (tsm_counterparts_stream(in->counterparts, 1, b) == a)
+        return TSM_FIELDS_AGREE;
+    return numbers_differ(out, field, false, a, b);
 }
 
 static bool same_field(const struct sbt_field *a, const struct sbt_field *b)
@@ -300,6 +348,19 @@ static bool is_late_once(const struct tsm_field_diff_input *in)
     return (in->records[0]->flags ^ in->records[1]->flags) & SBT_RECORD_LATE;
 }
 
+static bool is_stream(const struct sbt_field *field)
+{
+    return field->role == SBT_ROLE_STREAM_MADE || field->role == SBT_ROLE_OF_STREAM ||
+           (field->type == SBT_FIELD_UINT && !strcmp(field->detail, SBT_DETAIL_STREAM));
+}
+
+static bool may_name_object(const struct sbt_field *field)
+{
+    return is_stream(field) || field->type == SBT_FIELD_HANDLE || field->type == SBT_FIELD_DEVPTR ||
+           field->type == SBT_FIELD_HEX || field->type == SBT_FIELD_BYTES ||
+           field->type == SBT_FIELD_BLOB || field->type == SBT_FIELD_STRUCT;
+}
+
 static int compare_field(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                          uint32_t index)
 {
@@ -312,6 +373,9 @@ static int compare_field(struct tsm_field_diff *out, const struct tsm_field_diff
         return tsm_field_diff_unknown(out, field->name, "another field");
     if (is_refused(in, field))
         return TSM_FIELDS_AGREE;
+    out->may_name_object = may_name_object(field);
+    if (is_stream(field))
+        return compare_streams(out, in, field->name, a, b);
     if (field->role == SBT_ROLE_OF_POSITION)
         return compare_positions(out, in, field->name, a, b);
     if (tsm_field_diff_is_write(in->records[0]) && field->role == SBT_ROLE_HOST_SRC)

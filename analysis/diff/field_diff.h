@@ -5,6 +5,7 @@
 #ifndef ANALYSIS_DIFF_FIELD_DIFF_H
 #define ANALYSIS_DIFF_FIELD_DIFF_H
 
+#include "analysis/diff/counterparts.h"
 #include "analysis/diff/pairing.h"
 #include "tracesmith/replay.h"
 
@@ -13,6 +14,8 @@ struct tsm_field_diff_input {
     const struct sbt_record *records[2];
     const struct sbt_schema *schemas[2];
     struct tsm_pairing *pairing;
+    const struct tsm_counterparts *counterparts;
+    uint64_t strand; /* of the command that core records speak of */
     bool ignore_addresses;
     bool ignore_positions; /* of the commands that came before */
 };
@@ -29,6 +32,7 @@ struct tsm_field_diff {
     const char *field; /* "call" and "result" stand for those; may point to `path` */
     char path[128];    /* within a structured value: "submits[0].masks[1]" */
     char value_a[128], value_b[128];
+    bool may_name_object;             /* or a place in memory, or a stream */
     struct tsm_difference difference; /* of bytes: offset and what is shown; else zeroed */
 };
 

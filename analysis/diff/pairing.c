@@ -300,14 +300,25 @@ bool tsm_pairing_host(struct tsm_pairing *p, uint64_t a, uint64_t seq_a, uint64_
 
 static struct tsm_number_pairs *pairs_of(struct tsm_pairing *p, const char *kind)
 {
+    const size_t length = strcspn(kind, "/"); /* of a list: what it lists */
+
     for (size_t i = 0; i < p->handle_count; i++)
-        if (p->handles[i].kind == kind || !strcmp(p->handles[i].kind, kind))
+        if (p->handles[i].kind == kind ||
+            (p->handles[i].length == length && !strncmp(p->handles[i].kind, kind, length)))
             return &p->handles[i];
     return p->handle_count < KINDS_MAX &&
                    TSM_ARRAY_PUSH(p->handles, p->handle_count, p->handle_capacity,
-                                  (struct tsm_number_pairs){.kind = kind})
+                                  (struct tsm_number_pairs){.kind = kind, .length = length})
                ? &p->handles[p->handle_count - 1]
                : NULL;
+}
+
+size_t tsm_pairing_list(const char *detail)
+{
+    const char *slash = strchr(detail, '/');
+    const unsigned long size = slash ? strtoul(slash + 1, NULL, 10) : 0;
+
+    return size >= sizeof(uint32_t) && size <= 64 ? size : 0;
 }
 
 bool tsm_pairing_handle(struct tsm_pairing *p, const char *detail, uint64_t a, uint64_t b)

@@ -40,7 +40,8 @@ struct tsm_extent *tsm_extents_find(const struct tsm_extents *extents, uint64_t 
 
 /* Numbers of two traces that stand for each other. */
 struct tsm_number_pairs {
-    const char *kind;      /* type of the objects whose ids they are */
+    const char *kind; /* type of the objects whose ids they are, `length` bytes */
+    size_t length;
     struct tsm_map map[2]; /* of one trace -> of the other */
     bool is_opaque;        /* as the driver gave them: kernels may be given them, too */
 };
@@ -83,7 +84,12 @@ bool tsm_pairing_knows(const struct tsm_pairing *pairing, int trace, uint64_t ad
 bool tsm_pairing_host(struct tsm_pairing *pairing, uint64_t a, uint64_t seq_a, uint64_t b,
                       uint64_t seq_b);
 
-/* Tests whether two ids stand for the same object of type `detail`. Returns false when out of
+/* Returns the size of the elements if `detail`, of a field of BYTES or BLOB, says that it lists
+ * objects, else 0. */
+size_t tsm_pairing_list(const char *detail);
+
+/* Tests whether two ids stand for the same object of type `detail`, or of the type that it
+ * lists. Returns false when out of
  * memory. */
 bool tsm_pairing_handle(struct tsm_pairing *pairing, const char *detail, uint64_t a, uint64_t b);
 

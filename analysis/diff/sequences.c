@@ -34,11 +34,6 @@ struct tsm_sequence *tsm_sequences_find(struct tsm_sequences *s, enum tsm_sequen
     return &s->list[*place - 1];
 }
 
-bool tsm_sequences_has(const struct tsm_sequences *s, enum tsm_sequence_kind kind, uint64_t number)
-{
-    return tsm_map_find(&s->numbers[kind], number) != NULL;
-}
-
 int tsm_sequences_wait(struct tsm_sequences *s, struct tsm_sequence *sequence, int trace,
                        const struct sbt_record *record, const struct sbt_schema *schema)
 {

@@ -55,9 +55,6 @@ void tsm_sequences_finish(struct tsm_sequences *s);
 struct tsm_sequence *tsm_sequences_find(struct tsm_sequences *s, enum tsm_sequence_kind kind,
                                         uint64_t number);
 
-/* Tests whether a sequence of that kind and number was found before. */
-bool tsm_sequences_has(const struct tsm_sequences *s, enum tsm_sequence_kind kind, uint64_t number);
-
 /* Copies a record of `trace` to the end of its sequence. */
 int tsm_sequences_wait(struct tsm_sequences *s, struct tsm_sequence *sequence, int trace,
                        const struct sbt_record *record, const struct sbt_schema *schema);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/diff/survey.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/hash.h"
+#include "analysis/place_list.h"
 #include "base/text.h"
 #include "format/events/rows.h"
 
@@ -118,106 +116,11 @@ static void note_core(struct tsm_survey *s, struct sbt_reader *reader,
     }
 }
 
-/* ---- threads ------------------------------------------------------------------------------- */
-
-#define HASHED_CALLS 32u
-
-static struct tsm_survey_thread *find_thread(struct tsm_survey *s, uint32_t id, uint32_t *number)
+static int note_thread(struct tsm_survey *s, const struct sbt_record *record)
 {
-    bool added;
-    uint64_t *place = tsm_map_insert(&s->thread_numbers, id, &added);
-
-    if (!place || (added && !TSM_ARRAY_PUSH(s->threads, s->thread_count, s->thread_capacity,
-                                            (struct tsm_survey_thread){0})))
-        return NULL;
-    if (added)
-        *place = s->thread_count;
-    *number = (uint32_t)*place - 1;
-    return &s->threads[*number];
-}
-
-static uint64_t hash_of(const struct sbt_record *record, const struct sbt_schema *schema)
-{
-    const int payload = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
-    uint64_t words[4] = {record->type, (uint64_t)record->result,
-                         sbt_record_role(schema, record, SBT_ROLE_SIZE, 0), 0};
-    struct sbt_blob blob;
-
-    if (payload >= 0 && sbt_record_blob(record, (uint32_t)payload, &blob))
-        words[3] = blob.bytes ? tsm_hash64(blob.bytes, blob.size)
-                              : tsm_hash64(blob.keys, 16 * blob.piece_count);
-    return tsm_hash64(words, sizeof(words));
-}
-
-/* First calls tell a thread from others; polls and waits are chance. */
-static int note_thread(struct tsm_survey *s, const struct sbt_record *record,
-                       const struct sbt_schema *schema)
-{
-    const uint64_t made = sbt_record_role(schema, record, SBT_ROLE_STREAM_MADE, SBT_STREAM_NONE);
-    struct tsm_survey_thread *thread;
-    uint64_t words[2];
-    uint32_t number = 0;
-
-    thread = find_thread(s, record->thread, &number);
-    if (!thread || (made != SBT_STREAM_NONE && !TSM_ARRAY_PUSH(s->streams.threads, s->streams.count,
-                                                               s->streams.capacity, number)))
-        return tsm_fail(TSM_E_MEMORY, "no memory for threads");
-    if (thread->call_count == HASHED_CALLS)
-        return 0;
-    thread->call_count++;
-    words[0] = thread->hash;
-    words[1] = hash_of(record, schema);
-    thread->hash = tsm_hash64(words, sizeof(words));
-    return 0;
-}
-
-static int compare_hashes(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-/* 0: the same; 1: the same in another order; -1: others, or no memory. */
-static int compare_order(uint64_t *a, uint64_t *b, size_t count)
-{
-    if (!a || !b)
-        return -1;
-    if (!memcmp(a, b, count * sizeof(*a)))
-        return 0;
-    qsort(a, count, sizeof(*a), compare_hashes);
-    qsort(b, count, sizeof(*b), compare_hashes);
-    return memcmp(a, b, count * sizeof(*a)) ? -1 : 1;
-}
-
-/* malloc'ed; by thread, or by stream. */
-static uint64_t *list_hashes(const struct tsm_survey *s, bool of_streams)
-{
-    const size_t count = of_streams ? s->streams.count : s->thread_count;
-    uint64_t *list = malloc((count + 1) * sizeof(*list));
-
-    for (size_t i = 0; list && i < count; i++)
-        list[i] = s->threads[of_streams ? s->streams.threads[i] : i].hash;
-    return list;
-}
-
-bool tsm_survey_is_crossed(const struct tsm_survey *a, const struct tsm_survey *b)
-{
-    bool is_crossed = false;
-
-    for (int of_streams = 0; of_streams < 2 && !is_crossed; of_streams++) {
-        const size_t count = of_streams ? a->streams.count : a->thread_count;
-        uint64_t *x, *y;
-
-        if (count != (of_streams ? b->streams.count : b->thread_count))
-            return false;
-        x = list_hashes(a, of_streams);
-        y = list_hashes(b, of_streams);
-        is_crossed = compare_order(x, y, count) == 1;
-        free(x);
-        free(y);
-    }
-    return is_crossed;
+    return tsm_map_set(&s->threads, record->thread, 1)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for threads");
 }
 
 /* ---- records ------------------------------------------------------------------------------- */
@@ -242,7 +145,7 @@ static int note(struct tsm_survey *s, struct sbt_reader *reader, const struct sb
         note_core(s, reader, record, schema);
     if (tsm_survey_is_wait(schema))
         return note_wait(s, record, schema);
-    return SBT_TYPE_API(record->type) == SBT_API_CORE ? 0 : note_thread(s, record, schema);
+    return SBT_TYPE_API(record->type) == SBT_API_CORE ? 0 : note_thread(s, record);
 }
 
 /* The first record that does not begin before `time_ns`. A record that says what was lost stands
@@ -313,9 +216,7 @@ void tsm_survey_compare(struct tsm_survey *a, struct tsm_survey *b)
 void tsm_survey_finish(struct tsm_survey *survey)
 {
     tsm_map_finish(&survey->failures);
-    tsm_map_finish(&survey->thread_numbers);
-    free(survey->threads);
-    free(survey->streams.threads);
+    tsm_map_finish(&survey->threads);
     memset(survey, 0, sizeof(*survey));
 }
 
@@ -376,4 +277,35 @@ bool tsm_survey_doubt(const struct tsm_survey *s, struct sbt_reader *reader, cha
     else
         return false;
     return true;
+}
+
+bool tsm_survey_doubt_failures(const struct tsm_survey *survey, const struct tsm_survey *other,
+                               struct sbt_reader *reader, char *out, size_t size)
+{
+    const struct tsm_map *mine = &survey->failures;
+
+    for (size_t i = 0; i < mine->capacity; i++)
+        if (mine->slots[i].used && !tsm_map_find(&other->failures, mine->slots[i].key)) {
+            tsm_format(out, size,
+                       "record %llu of %s is a wait that failed as none in the other one did",
+                       (unsigned long long)mine->slots[i].value - 1, sbt_reader_name(reader));
+            return true;
+        }
+    return false;
+}
+
+int tsm_survey_doubt_gaps(struct sbt_reader *reader, char *out, size_t size)
+{
+    struct tsm_place_list all = {0};
+    uint32_t stream;
+    int error = tsm_place_list_read(&all, reader, 0);
+    const uint64_t count = error ? 0 : tsm_place_list_missing(&all, reader, &stream);
+
+    if (count)
+        tsm_format(out, size,
+                   "%llu command%s missing from stream %u of %s: places on it have no record",
+                   (unsigned long long)count, count == 1 ? " is" : "s are", stream,
+                   sbt_reader_name(reader));
+    tsm_place_list_finish(&all);
+    return error;
 }

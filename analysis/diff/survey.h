@@ -16,23 +16,8 @@ struct tsm_survey_note {
     uint64_t seq;  /* the first that says so */
 };
 
-/* A thread of the program, by what it did first. */
-struct tsm_survey_thread {
-    uint64_t hash;
-    uint32_t call_count; /* that the hash is of */
-};
-
-/* Threads, or for each stream the thread that made it, in the order in which they appear. */
-struct tsm_survey_order {
-    uint32_t *threads; /* numbers, from 0 */
-    size_t count, capacity;
-};
-
 struct tsm_survey {
-    struct tsm_map thread_numbers; /* id -> number + 1, in order of first appearance */
-    struct tsm_survey_thread *threads;
-    size_t thread_count, thread_capacity;
-    struct tsm_survey_order streams;
+    struct tsm_map threads;  /* ids of those that make calls, beside polls and waits */
     bool has_functions;      /* of the program, which the GPU called, and which wrote host memory */
     uint64_t checksum_count; /* CHECKSUM records */
     uint64_t held_count;     /* HOST_WRITE records that are marked as held back, and HOST_RUNS */
@@ -56,7 +41,7 @@ struct tsm_survey {
     struct tsm_map failures;
 };
 
-/* Reads the trace once; memory grows with kinds of failures, threads and streams only. */
+/* Reads the trace once; memory grows with kinds of failures and threads only. */
 int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader);
 void tsm_survey_finish(struct tsm_survey *survey);
 
@@ -64,16 +49,20 @@ void tsm_survey_finish(struct tsm_survey *survey);
  * recorded: from there on a record may be missing. */
 void tsm_survey_compare(struct tsm_survey *a, struct tsm_survey *b);
 
-/* Tests whether threads that began alike appear, or have made their streams, in another order: then
- * those that are compared, in that order, need not be the same ones. False too when out of memory.
- */
-bool tsm_survey_is_crossed(const struct tsm_survey *a, const struct tsm_survey *b);
-
 /* Writes the first reason to `out` for which the trace may lack something that happened, and
  * returns true; false: it is whole. Call it when the trace was read, because reading finds damage.
  */
 bool tsm_survey_doubt(const struct tsm_survey *survey, struct sbt_reader *reader, char *out,
                       size_t size);
+
+/* Writes to `out` that a wait of the trace failed as none of the other one did, if it did: it told
+ * the program something. */
+bool tsm_survey_doubt_failures(const struct tsm_survey *survey, const struct tsm_survey *other,
+                               struct sbt_reader *reader, char *out, size_t size);
+
+/* Writes to `out` how many commands have no record, if any: places on streams tell. Returns 0 or an
+ * error. */
+int tsm_survey_doubt_gaps(struct sbt_reader *reader, char *out, size_t size);
 
 /* Returns the schema of a record, also of core records that the trace does not describe. */
 const struct sbt_schema *tsm_survey_schema(struct sbt_reader *reader,

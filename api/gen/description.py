@@ -41,7 +41,7 @@ class Enum:
 class Use:
     """What a parameter, a member of a struct or an additional field means."""
     type: str = ''  # one of TYPES
-    detail: str = ''  # of handle, enum, flags
+    detail: str = ''  # of handle, enum, flags; of bytes and blobs that are lists: object and size of an element
     length: str = ''  # C expression, of those in WITH_LENGTH
     role: str = ''
     out: bool = False

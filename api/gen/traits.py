@@ -136,10 +136,12 @@ class TraitReader:
                 use.made = word
             elif word.startswith('role='):
                 use.role = word[5:]
+            elif word.startswith('of='):
+                use.detail = word[3:]
             elif length and length[1] in WITH_LENGTH:
                 use.type, use.length = length.groups()
             elif name in TYPES:
-                use.type, use.detail = name, detail
+                use.type, use.detail = name, detail.replace('new:', 'new ')
             else:
                 self.problem(place, f'unknown trait "{word}"')
         self.check_use(place, use)
@@ -150,6 +152,8 @@ class TraitReader:
             self.problem(place, f'unknown role "{use.role}"')
         if use.type == 'handle' and use.detail and use.detail not in self.objects:
             self.problem(place, f'unknown object "{use.detail}"')
+        if use.type in ('bytes', 'blob') and use.detail and not re.fullmatch(r'\w+/\d+', use.detail):
+            self.problem(place, f'a list is "of=TYPE/BYTES", not "of={use.detail}"')
         if use.type == 'int' and use.detail not in ('', 'fd'):
             self.problem(place, f'an int is a number or "int:fd", not "int:{use.detail}"')
         if use.type in ('enum', 'flags') and use.detail and use.detail not in self.enums:
@@ -356,8 +360,8 @@ def field_of(name, use, value):
     if use.type == 'device':
         return Field(name, 'INT', use, value, use.role)
     if use.type == 'stream':
-        return Field(name, 'UINT', use, value, use.role)
-    detail = use.detail if use.type in ('handle', 'enum', 'flags', 'int', 'hex') else ''
+        return Field(name, 'UINT', use, value, use.role, 'stream')
+    detail = use.detail if use.type in ('handle', 'enum', 'flags', 'int', 'hex', 'bytes', 'blob') else ''
     return Field(name, use.type.upper(), use, value, use.role, detail)
 
 

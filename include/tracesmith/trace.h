@@ -136,7 +136,7 @@ enum sbt_kind {
 
 /* How a field's 64-bit slot is to be read. `detail` in struct sbt_field refines it. */
 enum sbt_field_type {
-    SBT_FIELD_UINT = 1,
+    SBT_FIELD_UINT = 1, /* detail: SBT_DETAIL_STREAM, or none */
     SBT_FIELD_INT = 2, /* detail: SBT_DETAIL_FD, or none */
     SBT_FIELD_HEX = 3, /* unsigned, printed in hexadecimal; detail: SBT_DETAIL_NEW, or none */
     SBT_FIELD_BOOL = 4,
@@ -149,12 +149,18 @@ enum sbt_field_type {
     SBT_FIELD_ENUM = 11,   /* detail: name of a value table */
     SBT_FIELD_FLAGS = 12,  /* detail: name of a value table; bits */
     SBT_FIELD_STRING = 13, /* id of an interned string; 0 none */
-    SBT_FIELD_BYTES = 14,  /* variable: small bytes kept in the record. Slot: offset << 32 | size */
-    SBT_FIELD_BLOB = 15,   /* variable: reference to stored bytes. Slot: offset << 32 | size, of an
+    SBT_FIELD_BYTES = 14,  /* variable: small bytes kept in the record. Detail: none, or
+                              "signal/8": a list of elements of 8 bytes, each of which begins
+                              with the id (u32) of such an object. Slot: offset << 32 | size */
+    SBT_FIELD_BLOB = 15,   /* variable: reference to stored bytes. Detail: as of BYTES. Slot:
+                              offset << 32 | size, of an
                               encoded blob reference, see struct sbt_blob */
     SBT_FIELD_STRUCT = 16, /* variable: a structured value. Detail: name of a struct sbt_struct.
                               Slot: offset << 32 | size; the bytes are as docs/FORMAT.md 8.1 says */
 };
+
+/* Detail of a UINT that is the number of a stream. */
+#define SBT_DETAIL_STREAM "stream"
 
 /* Detail of an INT that is the number of a file descriptor: no two runs need to have the same. */
 #define SBT_DETAIL_FD "fd"

@@ -484,7 +484,12 @@ def late_once():
     return diff(trace, altered(trace, 'flag', find(trace, 'cuMemcpyHtoD.*'), LATE))
 
 
-@row('D20', 'begin, or make their streams, in another order')
+@row('D20', 'which of them stand for each other is not known')
+def threads_that_nothing_tells_apart():
+    return diff(cuda('crossed', '2'), cuda('crossed', '3'))
+
+
+@row('D15')
 def threads_in_another_order():
     return diff(cuda('crossed'), cuda('crossed', '1'))
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diff_each TRACE [COUNT [SEED [FIRST]]]: no change of what tsdiff compares may leave it at "same".
- * Writes the trace again with one thing changed: a slot, a byte, a flag, a result, a stream; one
- * record left out, written twice, or changed with its successor on the same stream. All such
- * changes, or COUNT of them at random. Records that make the trace doubtful are left out at first,
- * so that the unchanged trace is the same as itself. FIRST is added to the numbers of streams.
+ * diff_each TRACE [COUNT [SEED [FIRST [OTHER]]]]: no change of what tsdiff compares may leave it at
+ * "same". Writes the trace again with one thing changed: a slot, a byte, a flag, a result, a
+ * stream; one record left out, written twice, or changed with its successor on the same stream. All
+ * such changes, or COUNT of them at random. Records that make the trace doubtful are left out at
+ * first, so that the unchanged trace is the same as itself. FIRST is added to the numbers of
+ * streams. OTHER is what the changed ones are compared with: another trace of the same work.
  */
 #include "tracesmith/analysis.h"
 #include "tracesmith/writer.h"
@@ -322,13 +323,25 @@ static uint64_t other_handle(size_t at, uint32_t slot)
     return 0;
 }
 
+/* Tests whether a byte is of an object's id in a list: objects may have other numbers. */
+static bool is_id(const struct sbt_field *field, size_t byte)
+{
+    const char *slash = strchr(field->detail, '/');
+
+    return slash && byte % strtoul(slash + 1, NULL, 10) < 4;
+}
+
 static void change_bytes(size_t at, uint32_t slot, size_t count)
 {
     size_t size = (uint32_t)copies[at].record.slots[slot];
-    const size_t first = copies[at].schema->fields[slot].type == SBT_FIELD_BLOB ? 8 : 0;
+    const struct sbt_field *field = &copies[at].schema->fields[slot];
+    const size_t first = field->type == SBT_FIELD_BLOB ? 8 : 0;
 
-    for (size_t i = 0; i < count && first < size; i++)
-        try_byte(at, slot, first + (size_t)rand() % (size - first));
+    for (size_t i = 0; i < count && first < size; i++) {
+        const size_t byte = (size_t)rand() % (size - first);
+        if (!is_id(field, byte))
+            try_byte(at, slot, first + byte);
+    }
 }
 
 static void change_slot(size_t at, uint32_t slot)
@@ -445,7 +458,10 @@ int main(int argc, char **argv)
     load(argv[1]);
     order = malloc((copy_count + 2) * sizeof(*order));
     order_all();
-    original = make(order, copy_count);
+    if (argc > 5)
+        must(sbt_reader_open(&original, argv[5]));
+    else
+        original = make(order, copy_count);
     must(tsm_diff(&result, original, original, NULL));
     /* Samples for the format have places at random. */
     is_same = result.verdict == TSM_SAME || strstr(result.why, "places on it have no record");
