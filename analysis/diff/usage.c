@@ -236,8 +236,10 @@ static void add_field(struct visit *v, uint32_t index)
 
 uint64_t tsm_usage_sender(const struct sbt_record *record, const struct sbt_schema *schema)
 {
-    return tsm_call_traits(schema).traits & TSM_TRAIT_FROM_QUEUE ? QUEUE_ID | record->stream
-                                                                 : record->thread;
+    return record->stream != SBT_STREAM_NONE &&
+                   tsm_call_traits(schema).traits & TSM_TRAIT_FROM_QUEUE
+               ? QUEUE_ID | record->stream
+               : record->thread;
 }
 
 /* Returns the thread's number; UINT32_MAX when out of memory. */
