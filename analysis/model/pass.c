@@ -203,7 +203,7 @@ static int visit_call(struct pass *p, const struct sbt_record *record,
 
     p->counts->record_count++;
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)
-        return 0;
+        return p->visitor->core ? p->visitor->core(p->visitor->user, record) : 0;
     widen(&p->counts->first_ns, &p->counts->last_ns, (int64_t)record->time_ns,
           (int64_t)(record->time_ns + record->duration_ns));
     if (p->visitor->call)

@@ -22,6 +22,8 @@ struct tsm_model_times {
 struct tsm_model_visitor {
     void *user;
     int (*call)(void *user, const struct tsm_call_node *call); /* in the order of the trace */
+    int (*core)(void *user,
+                const struct sbt_record *record); /* of the recorder's own, in it, too */
     /* When its time is known, or will never be: in no certain order. */
     int (*command)(void *user, const struct tsm_command_node *command);
     /* Before the command that it is in. */

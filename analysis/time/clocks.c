@@ -1,228 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/time/clocks.h"
 
-#include "api/traits.h"
+#include "analysis/time/host_waits.h"
 #include "base/array.h"
-#include "base/map.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define STREAMS_MAX 4096u
-#define LOOK_BACK   64u /* ends of other devices that are passed over */
-
-/* The end of a command on its device's clock. */
-struct end {
-    bool is_known;
-    size_t clock; /* its place in the list */
-    int64_t ns;
-    uint64_t seq;
-    const char *call;
-};
-
-/* The host knew at `known_ns` that a stream's commands up to `position` are complete. */
-struct wait {
-    uint64_t position, known_ns, seq;
-    const char *call;
-    struct end last; /* of the commands that this one is the first to wait for */
-};
+#define LOOK_BACK 64u /* ends of other devices that are passed over */
 
 /* An end that the host knew at a time. */
 struct known {
     uint64_t at_ns;
-    struct end end;
+    struct tsm_host_end end;
     bool is_counted; /* a later command starts before it */
-};
-
-struct stream_waits {
-    uint64_t owner;            /* of the stream; 0: not known */
-    uint64_t position;         /* of the last command that was sent ... */
-    uint64_t latest_return_ns; /* ... and when the last of the calls that sent them returned */
-    struct wait *list;         /* by position */
-    size_t count, capacity;
-};
-
-/* The place at which an event was recorded last. */
-struct event_place {
-    uint32_t stream;
-    uint64_t position, returned_ns;
 };
 
 struct collect {
     struct tsm_clocks *out;
-    struct tsm_map events; /* id and API of an event -> place in `event_places` + 1 */
-    struct event_place *event_places;
-    size_t event_count, event_capacity;
-    struct tsm_map places; /* stream -> place in `streams` + 1 */
-    struct stream_waits *streams;
-    size_t stream_count, stream_capacity;
+    struct tsm_host_waits waits;
     struct known *known; /* by time */
     size_t known_count, known_capacity;
 };
 
-/* ---- what the host waited for ------------------------------------------------------------------
- */
-
-/* NULL: out of memory. Valid until the next call. */
-static struct stream_waits *waits_of(struct collect *c, uint32_t stream)
-{
-    bool added;
-    uint64_t *place = tsm_map_insert(&c->places, stream, &added);
-
-    if (!place)
-        return NULL;
-    if (added || !*place) {
-        if (!TSM_ARRAY_PUSH(c->streams, c->stream_count, c->stream_capacity,
-                            (struct stream_waits){0}))
-            return NULL;
-        *place = c->stream_count;
-    }
-    return &c->streams[*place - 1];
-}
-
-static int add_wait(struct stream_waits *w, const struct wait *wait)
-{
-    /* A later wait for the same commands says less. */
-    if (!wait->position || (w->count && w->list[w->count - 1].position >= wait->position))
-        return 0;
-    return TSM_ARRAY_PUSH(w->list, w->count, w->capacity, *wait)
-               ? 0
-               : tsm_fail(TSM_E_MEMORY, "no memory for %zu waits", w->count + 1);
-}
-
-/* Returns the event that a call records or waits for, as a key; 0: none. */
-static uint64_t event_of(const struct tsm_call_node *call)
-{
-    const int object = sbt_schema_role(call->schema, SBT_ROLE_OBJECT);
-    const uint64_t id = sbt_record_role(call->schema, call->record, SBT_ROLE_OBJECT, 0);
-
-    if (!id || !(tsm_object_traits(call->schema->fields[object].detail) & TSM_OBJECT_EVENT))
-        return 0;
-    return (uint64_t)SBT_TYPE_API(call->record->type) << 56 | id;
-}
-
-static int note_event(struct collect *c, uint64_t event, const struct event_place *place)
-{
-    bool added;
-    uint64_t *index = tsm_map_insert(&c->events, event, &added);
-
-    if (index && !*index &&
-        TSM_ARRAY_PUSH(c->event_places, c->event_count, c->event_capacity, *place))
-        *index = c->event_count;
-    if (!index || !*index)
-        return tsm_fail(TSM_E_MEMORY, "no memory for events");
-    c->event_places[*index - 1] = *place;
-    return 0;
-}
-
-/* Notes what the host has sent to a stream. A call that blocks is a wait for it, too. */
-static int note_command(struct collect *c, const struct tsm_call_node *call,
-                        const struct wait *wait)
-{
-    const struct sbt_record *record = call->record;
-    struct stream_waits *w = waits_of(c, record->stream);
-    const uint64_t event = call->schema->kind == SBT_KIND_SIGNAL ? event_of(call) : 0;
-
-    if (!w)
-        return tsm_fail(TSM_E_MEMORY, "no memory for streams");
-    w->owner = call->owner;
-    w->position = record->position;
-    if (w->latest_return_ns < wait->known_ns)
-        w->latest_return_ns = wait->known_ns;
-    if (event)
-        return note_event(c, event,
-                          &(struct event_place){record->stream, record->position, wait->known_ns});
-    return call->schema->flags & SBT_SCHEMA_BLOCKS
-               ? add_wait(w, &(struct wait){.position = w->position,
-                                            .known_ns = wait->known_ns,
-                                            .seq = wait->seq,
-                                            .call = wait->call})
-               : 0;
-}
-
-/* Tests whether a call waits for all that its owner was sent: it names no stream and no other
- * object. */
-static bool waits_for_all(const struct tsm_call_node *call)
-{
-    const struct sbt_schema *schema = call->schema;
-
-    if (!call->owner || call->record->stream != SBT_STREAM_NONE)
-        return false;
-    for (uint32_t i = 0; i < schema->field_count; i++)
-        if (schema->fields[i].type != SBT_FIELD_HANDLE ||
-            !(tsm_object_traits(schema->fields[i].detail) & TSM_OBJECT_GROUND))
-            return false;
-    return true;
-}
-
-/* Says nothing of more streams than any program has. */
-static int note_wait_for_all(struct collect *c, const struct tsm_call_node *call,
-                             const struct wait *wait)
-{
-    int error = 0;
-
-    for (size_t i = 0; i < c->stream_count && c->stream_count <= STREAMS_MAX && !error; i++) {
-        struct stream_waits *w = &c->streams[i];
-
-        if (w->owner == call->owner && call->record->time_ns >= w->latest_return_ns)
-            error = add_wait(w, &(struct wait){.position = w->position,
-                                               .known_ns = wait->known_ns,
-                                               .seq = wait->seq,
-                                               .call = wait->call});
-    }
-    return error;
-}
-
-/* A wait for an event, for a stream, or for all streams of a context. Nothing counts that another
- * thread sent while this one began to wait. */
-static int note_wait(struct collect *c, const struct tsm_call_node *call, const struct wait *wait)
-{
-    const struct sbt_record *record = call->record;
-    const uint64_t *index = tsm_map_find(&c->events, event_of(call));
-    const struct event_place *place = index && *index ? &c->event_places[*index - 1] : NULL;
-    const uint32_t stream = place ? place->stream : record->stream;
-    struct stream_waits *w;
-    uint64_t position, returned_ns;
-
-    if (stream == SBT_STREAM_NONE)
-        return waits_for_all(call) ? note_wait_for_all(c, call, wait) : 0;
-    w = waits_of(c, stream);
-    if (!w)
-        return tsm_fail(TSM_E_MEMORY, "no memory for streams");
-    position = place ? place->position : w->position;
-    returned_ns = place ? place->returned_ns : w->latest_return_ns;
-    return record->time_ns < returned_ns ? 0
-                                         : add_wait(w, &(struct wait){.position = position,
-                                                                      .known_ns = wait->known_ns,
-                                                                      .seq = wait->seq,
-                                                                      .call = wait->call});
-}
-
 static int visit_call(void *user, const struct tsm_call_node *call)
 {
-    const struct sbt_record *record = call->record;
-    struct wait wait = {.known_ns = record->time_ns + record->duration_ns, .seq = record->seq};
-
-    if (!call->schema || /* the trace is damaged: nothing is known of the call */
-        record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED | SBT_RECORD_UNFINISHED))
-        return 0;
-    wait.call = call->schema->name;
-    if (call->is_command)
-        return note_command(user, call, &wait);
-    return call->schema->kind == SBT_KIND_SYNC ? note_wait(user, call, &wait) : 0;
+    return tsm_host_waits_note(&((struct collect *)user)->waits, call);
 }
 
-static struct wait *find_wait(const struct collect *c, const struct tsm_command_node *node)
+static int visit_core(void *user, const struct sbt_record *record)
 {
-    const uint64_t *place = tsm_map_find(&c->places, node->stream);
-    struct stream_waits *w = place && *place ? &c->streams[*place - 1] : NULL;
-    size_t at;
-
-    if (!w)
-        return NULL;
-    TSM_BISECT(at, w->count, w->list[at].position >= node->position);
-    return at < w->count ? &w->list[at] : NULL;
+    tsm_host_waits_note_core(&((struct collect *)user)->waits, record);
+    return 0;
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------
@@ -304,16 +114,17 @@ static int bound_drift(struct tsm_clock *clock, const struct tsm_command_node *n
     return ok ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for bounds of clocks");
 }
 
-static void note_end(struct wait *wait, size_t clock, const struct tsm_command_node *node)
+static void note_end(struct tsm_host_wait *wait, size_t clock, const struct tsm_command_node *node)
 {
     if (!wait->last.is_known || node->gpu.end_ns > wait->last.ns)
-        wait->last = (struct end){true, clock, node->gpu.end_ns, node->seq, node->schema->name};
+        wait->last =
+            (struct tsm_host_end){true, clock, node->gpu.end_ns, node->seq, node->schema->name};
 }
 
 static int bound_command(struct collect *c, struct tsm_clock *clock,
                          const struct tsm_command_node *node)
 {
-    struct wait *wait = node->gpu.is_at_most ? NULL : find_wait(c, node);
+    struct tsm_host_wait *wait = node->gpu.is_at_most ? NULL : tsm_host_waits_find(&c->waits, node);
     struct tsm_clock_bound bound = {.is_known = true,
                                     .offset_ns = minus(node->call_ns, node->gpu.start_ns),
                                     .seq = node->seq,
@@ -372,17 +183,26 @@ static int by_known(const void *a, const void *b)
 }
 
 /* Collects the ends that waits told, in the order in which the host knew them. */
+static bool add_ends(struct collect *c, const struct tsm_host_wait_list *waits)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < waits->count && ok; i++) {
+        const struct known known = {.at_ns = waits->list[i].known_ns, .end = waits->list[i].last};
+
+        ok = !known.end.is_known ||
+             TSM_ARRAY_PUSH(c->known, c->known_count, c->known_capacity, known);
+    }
+    return ok;
+}
+
 static int collect_ends(struct collect *c)
 {
-    for (size_t i = 0; i < c->stream_count; i++)
-        for (size_t k = 0; k < c->streams[i].count; k++) {
-            const struct wait *wait = &c->streams[i].list[k];
-            const struct known known = {.at_ns = wait->known_ns, .end = wait->last};
+    const struct tsm_host_waits *w = &c->waits;
 
-            if (wait->last.is_known &&
-                !TSM_ARRAY_PUSH(c->known, c->known_count, c->known_capacity, known))
-                return tsm_fail(TSM_E_MEMORY, "no memory for ends of commands");
-        }
+    for (size_t i = 0; i < w->stream_count; i++)
+        if (!add_ends(c, &w->streams[i].waits) || !add_ends(c, &w->streams[i].alone))
+            return tsm_fail(TSM_E_MEMORY, "no memory for ends of commands");
     if (c->known_count)
         qsort(c->known, c->known_count, sizeof(*c->known), by_known);
     return 0;
@@ -458,26 +278,22 @@ static uint64_t slept_ns(struct sbt_reader *reader)
 int tsm_clocks_collect(struct tsm_clocks *out, struct sbt_reader *reader,
                        const struct sbt_filter *filter)
 {
-    struct collect c = {.out = out};
-    const struct tsm_model_visitor waits = {.user = &c, .call = visit_call};
+    struct collect c = {.out = out, .waits = {.reader = reader}};
+    const struct tsm_model_visitor waits = {.user = &c, .call = visit_call, .core = visit_core};
     const struct tsm_model_visitor commands = {.user = &c, .command = visit_command};
     struct tsm_model_counts counts;
     int error;
 
     *out = (struct tsm_clocks){.is_replay = sbt_reader_metadata_find(reader, "timed.runs"),
                                .slept_ns = slept_ns(reader)};
-    error = tsm_model_pass(&counts, reader, filter, &waits);
+    /* Waits for commands of the selection may lie outside of it. */
+    error = tsm_model_pass(&counts, reader, NULL, &waits);
     if (!error)
         error = tsm_model_pass(&counts, reader, filter, &commands);
     if (!error)
         error = find_steps(&c, reader, filter);
-    for (size_t i = 0; i < c.stream_count; i++)
-        free(c.streams[i].list);
-    free(c.streams);
+    tsm_host_waits_finish(&c.waits);
     free(c.known);
-    free(c.event_places);
-    tsm_map_finish(&c.places);
-    tsm_map_finish(&c.events);
     return error;
 }
 

@@ -13,6 +13,7 @@ import tempfile
 BIN = pathlib.Path(os.environ['TEST_BIN'])
 PROGRAMS = pathlib.Path(os.environ['TEST_PROGRAMS'])
 VULKAN = pathlib.Path(os.environ['TEST_VULKAN_PROGRAMS'])
+HSA = pathlib.Path(os.environ['TEST_HSA_PROGRAMS'])
 LAVAPIPE = pathlib.Path('/usr/share/vulkan/icd.d/lvp_icd.x86_64.json')
 START, FLAGS = 3, 5  # slots of gpu_time
 MOVED = 1 << 40
@@ -86,6 +87,40 @@ def test_context(trace):
         (fill['seq'], 'ends after', 'cuCtxSynchronize')], found
 
 
+def told_by(trace):
+    """The calls by which the program knew of its commands, in their order: those that contradict times which are late."""
+    for one in times(trace):
+        altered(trace, one['seq'], START, one['args']['start_ns'] + MOVED).rename(trace.with_name('late.sbt'))
+        trace = trace.with_name('late.sbt')
+    found = clocks(trace, 1)['contradictions']
+    assert all(one['contradicts'] == 'ends after' and one['by_ns'] > MOVED / 2 for one in found), found
+    return [one['other_call'] for one in sorted(found, key=lambda one: one['seq'])]
+
+
+def test_vulkan(trace, record):
+    """Fences, semaphores, and waits that tell nothing."""
+    settings = {**record, 'VK_ICD_FILENAMES': str(LAVAPIPE)}
+    run([VULKAN / 'vk_modes', 'plain'], **settings)
+    found = clocks(trace)
+    assert found['clocks'][0]['api'] == 'vulkan' and found['clocks'][0]['offset_most_ns'] is not None, found
+    trace.unlink()
+    wanted = run([VULKAN / 'vk_waits'], **settings).split()
+    assert clocks(trace)['clocks'][0]['command_count'] == len(wanted) == 7, wanted
+    assert told_by(trace) == wanted, (told_by(trace), wanted)
+
+
+def test_hsa(trace, record):
+    """Signals: one that is used again and again, and one that a copy and a handler know."""
+    settings = {**record, 'LD_LIBRARY_PATH': os.pathsep.join(map(str, (HSA, BIN.parent / 'interpose/shim', record['LD_LIBRARY_PATH'])))}
+    for program, least in (('hsa_dispatch', 200), ('hsa_views', 1)):
+        run([HSA / program, HSA / 'hsa_kernels.hsaco'], **settings)
+        found = clocks(trace)
+        assert not found['contradictions'] and found['clocks'][0]['offset_most_ns'] is not None, found
+        late = told_by(trace) if least < 100 else None
+        assert late is None or (len(late) >= least and set(late) == {'hsa_signal_wait_scacquire'}), late
+        trace.unlink()
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix='ts-clocks.') as folder:
         trace = pathlib.Path(folder) / 't.sbt'
@@ -106,10 +141,11 @@ def main():
         run([PROGRAMS / 'saxpy'], **{**record, 'TS_GPU_TIME': '0'})
         found = clocks(trace)
         assert not found['clocks'] and found['unknown_count'] + found['derived_count'], found
-        if LAVAPIPE.exists():
-            trace.unlink()
-            run([VULKAN / 'vk_modes', 'plain'], **{**record, 'VK_ICD_FILENAMES': str(LAVAPIPE)})
-            assert clocks(trace)['clocks'][0]['api'] == 'vulkan'
+        trace.unlink()
+        if (HSA / 'hsa_dispatch').exists():
+            test_hsa(trace, record)
+        if LAVAPIPE.exists() and (VULKAN / 'vk_waits').exists():
+            test_vulkan(trace, record)
 
 
 if __name__ == '__main__':

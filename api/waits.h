@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waits: what a record says of the objects by which the host learns that commands have ended, for
+ * those who know no API. Such objects are fences, semaphores and signals. Each API tells in a file
+ * of its own (api/X/waits.c), by the names of calls and members in the trace; so it is in every
+ * build.
+ */
+#ifndef API_WAITS_H
+#define API_WAITS_H
+
+#include "tracesmith/reader.h"
+
+enum tsm_wait_kind {
+    /* Said of a command: */
+    TSM_WAIT_ENDS,   /* when it has ended, the object comes to `value`, or beyond */
+    TSM_WAIT_LOWERS, /* when it has ended, it takes 1 from the object's value */
+    /* Said of the host's knowledge when its call has returned: */
+    TSM_WAIT_REACHED, /* the object has come to `value`, or beyond */
+    TSM_WAIT_HELD,    /* the object held `value` */
+    /* Said of changes by the host: */
+    TSM_WAIT_SET,  /* gives it `value` */
+    TSM_WAIT_ADD,  /* adds `value`, modulo 2^64 */
+    TSM_WAIT_SWAP, /* finds that it held `before`, and gives it `value` in the same moment */
+    TSM_WAIT_BITS, /* changes bits of its value */
+    TSM_WAIT_OVER, /* begins again, or is destroyed: commands before have nothing to do with it */
+    TSM_WAIT_FOREIGN, /* others may change it from now on, unseen */
+    /* Said of all objects: */
+    TSM_WAIT_UNSEEN, /* something is not in the trace that may have changed any of them */
+};
+
+struct tsm_wait_step {
+    enum tsm_wait_kind kind;
+    uint64_t object; /* a number that no other object of the API has; below 2^56 */
+    uint64_t value, before;
+    uint32_t parts; /* ENDS: so many parts of the command have ended, of those that have times of
+                       their own; 0: all */
+    bool is_alone;  /* ENDS, LOWERS: commands before this one on its stream may still run */
+};
+
+/* Tells in which way records of a type say such things; 0: they do not. For tsm_wait_each(). */
+uint32_t tsm_wait_way(const struct sbt_schema *schema);
+
+/* Calls `visit` for each thing that a record says, in order, until it gives something else than 0,
+ * which is returned. The record must not have failed. Says nothing of what cannot be read. */
+int tsm_wait_each(uint32_t way, struct sbt_reader *reader, const struct sbt_record *record,
+                  const struct sbt_schema *schema,
+                  int (*visit)(void *user, const struct tsm_wait_step *step), void *user);
+
+#endif
