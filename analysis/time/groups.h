@@ -18,6 +18,8 @@ enum tsm_time_by {
     TSM_TIME_BY_SITE = 1u << 4, /* the host's stack */
     TSM_TIME_BY_NAME = 1u << 5, /* names always count */
     TSM_TIME_BY_DEVICE = 1u << 6,
+    /* No property: the time of a submit is all of it, also where commands inside have times. */
+    TSM_TIME_WHOLE = 1u << 7,
 };
 
 /* Properties that do not count are 0 or NULL. */

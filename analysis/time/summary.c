@@ -114,11 +114,13 @@ static int add_to_run(struct tsm_summary *s, const struct tsm_command_node *comm
     return 0;
 }
 
-/* Returns the time that no command inside of it has. */
-static uint64_t own_ns(const struct tsm_command_node *command)
+/* Returns the time that no command inside of it has, or all. */
+static uint64_t own_ns(const struct tsm_command_node *command, unsigned by)
 {
     const uint64_t ns = tsm_span_ns(&command->gpu);
 
+    if (by & TSM_TIME_WHOLE)
+        return ns;
     return ns - (command->inner_ns < ns ? command->inner_ns : ns);
 }
 
@@ -141,7 +143,7 @@ static int add_command(void *user, const struct tsm_command_node *command)
     if (command->gpu.kind == TSM_TIME_UNKNOWN)
         return 0;
     group->bytes += command->bytes;
-    return tsm_samples_add(&group->ns, own_ns(command)) ? 0 : no_memory();
+    return tsm_samples_add(&group->ns, own_ns(command, c->by)) ? 0 : no_memory();
 }
 
 /* Whether it is of the selection, its submit decides. */
@@ -153,6 +155,8 @@ static int add_inner(void *user, const struct tsm_inner_node *inner)
     struct tsm_time_group *group;
 
     key.stream = c->by & TSM_TIME_BY_STREAM ? outer->stream : 0;
+    if (c->by & TSM_TIME_BY_DEVICE)
+        key.device = outer->device;
     set_common(&key, c->by, outer->label, outer->thread, outer->stack);
     group = tsm_time_groups_find(&c->out->inner, &key);
     if (!group)

@@ -36,7 +36,8 @@ struct tsm_summary {
     struct tsm_time_groups
         commands; /* of work kernel, copy, fill, graph, host function, submit, other */
     struct tsm_time_groups inner;   /* of work kernel, copy, fill, other: inside of submits, whose
-                                       own time in `commands` is without these */
+                                       own time in `commands` is without these, but with
+                                       TSM_TIME_WHOLE */
     struct tsm_time_groups calls;   /* of the host; waits are among them */
     struct tsm_programs programs;   /* names in `inner` */
     struct tsm_stream_sum *streams; /* by number */

@@ -27,6 +27,9 @@ grep -q '^0 slower, 4 faster' faster.txt || fail "faster: $(cat faster.txt)"
 "$TEST_BIN/tracesmith" stats --compare --markdown a.sbt late.sbt >late.md || true
 grep -q '^| slower | +' late.md || fail "markdown: $(cat late.md)"
 
+"$TEST_BIN/tracesmith" stats --compare --section=copies,waits a.sbt again.sbt >titles.txt || true
+[ "$(grep -c -e '^copies and fills$' -e '^waits of the host for the device$' titles.txt)" = 2 ] || fail "titles: $(cat titles.txt)"
+
 for wrong in "a.sbt late.sbt" "--compare a.sbt" "--compare --by=site a.sbt a.sbt" "--compare --section=memory a.sbt a.sbt" \
     "--csv --json a.sbt" "--compare --threshold=x a.sbt a.sbt" "--by=colour a.sbt"; do
     "$TEST_BIN/tracesmith" stats $wrong >/dev/null 2>wrong.txt && fail "$wrong: accepted"

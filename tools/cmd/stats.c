@@ -182,12 +182,36 @@ static int open_trace(struct opened *o, const struct stats_values *v, const char
     return o->source.reader ? collect(o, v) : TSM_EXIT_ERROR;
 }
 
-static void note_missing(const struct opened *o)
+static bool has_inner(const struct opened *o)
+{
+    return o->summary.counts.inner_count;
+}
+
+/* Makes submits the same in both: where one trace has no times of commands inside of them, a submit
+ * of the other one is all of it, too. */
+static int make_comparable(struct opened *o, struct stats_values *v)
+{
+    struct opened *with = has_inner(&o[0]) ? &o[0] : &o[1];
+
+    if (has_inner(&o[0]) == has_inner(&o[1]))
+        return 0;
+    tsm_note("%s: no times of commands inside of submits: submits are compared as a whole",
+             sbt_reader_name(o[with == &o[0]].source.reader));
+    tsm_summary_finish(&with->summary);
+    v->by |= TSM_TIME_WHOLE;
+    return collect(with, v);
+}
+
+static void note_missing(const struct opened *o, const struct stats_values *v)
 {
     const struct tsm_model_counts *c = &o->summary.counts;
 
     if (!c->record_count)
         tsm_selection_note_nothing(o->source.reader);
+    else if (v->sections & 1u << TSM_STATS_COMMANDS && !has_inner(o) && !(v->by & TSM_TIME_WHOLE))
+        tsm_note("%s: no times of commands inside of submits; 'tsrecord --gpu-time=commands' "
+                 "records those of Vulkan",
+                 sbt_reader_name(o->source.reader));
     else if (c->unknown_count && !c->measured_count)
         tsm_note("%s: no times of the device; 'tsrecord --gpu-time=1' records them",
                  sbt_reader_name(o->source.reader));
@@ -356,7 +380,9 @@ static bool is_exact(const struct opened *o)
 
 static int print_changes(const struct stats_values *v, const struct opened *o)
 {
-    const unsigned by_default = 1u << TSM_STATS_KERNELS | 1u << TSM_STATS_COPIES;
+    const unsigned by_default = 1u << TSM_STATS_KERNELS | 1u << TSM_STATS_COPIES |
+                                (unsigned)(has_inner(&o[0]) && has_inner(&o[1]))
+                                    << TSM_STATS_COMMANDS;
     const struct tsm_compare_options how = {.threshold = v->threshold,
                                             .chance = CHANCE,
                                             .is_exact = is_exact(&o[0]) && is_exact(&o[1])};
@@ -370,7 +396,7 @@ static int print_changes(const struct stats_values *v, const struct opened *o)
     for (unsigned i = 0; i <= TSM_STATS_WAITS && !error; i++) {
         struct tsm_table table = {0};
 
-        if (i == TSM_STATS_COMMANDS || !is_wanted(v, i, by_default))
+        if (!is_wanted(v, i, by_default))
             continue;
         error = tsm_stats_changes(&table, &o[0].source, &o[1].source, (enum tsm_stats_section)i,
                                   &how, counts);
@@ -397,7 +423,7 @@ static int print_changes(const struct stats_values *v, const struct opened *o)
 /* Returns 0, or an exit status after a complaint. */
 static int check_options(const struct stats_values *v, const struct tsm_words *words)
 {
-    const unsigned compared = ((1u << (TSM_STATS_WAITS + 1)) - 1) & ~(1u << TSM_STATS_COMMANDS);
+    const unsigned compared = (1u << (TSM_STATS_WAITS + 1)) - 1;
 
     if (v->csv + v->json + v->markdown > 1)
         return tsm_complain("--csv, --json and --markdown exclude one another");
@@ -409,7 +435,7 @@ static int check_options(const struct stats_values *v, const struct tsm_words *w
     if (v->sections & SITES && (v->sections != SITES || v->by))
         return tsm_complain("--section=sites goes alone, and without --by");
     if (v->compare && v->sections & ~compared)
-        return tsm_complain("--compare compares kernels, copies, calls and waits");
+        return tsm_complain("--compare compares kernels, commands, copies, calls and waits");
     return 0;
 }
 
@@ -428,12 +454,14 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     for (int i = 0; i < words->count && !status; i++)
         status = open_trace(&o[i], v, words->words[i]);
     if (!status && v->compare)
+        status = make_comparable(o, v);
+    if (!status && v->compare)
         status = print_changes(v, o);
     else if (!status)
         status = print_tables(v, &o[0].source);
     for (int i = 0; i < words->count; i++) {
         if (status != TSM_EXIT_ERROR)
-            note_missing(&o[i]);
+            note_missing(&o[i], v);
         close_trace(&o[i]);
     }
     return status;
@@ -475,7 +503,9 @@ const struct tsm_command tsm_command_stats = {
         "column "
         "chance is what the test says. Virtual times (TS_EMU_TIME=virtual) have no noise: there "
         "every "
-        "difference counts. Kernels and copies are compared by default.",
+        "difference counts. Kernels and copies are compared by default, and commands inside of "
+        "submits "
+        "where both traces have their times; where one has, submits are compared as a whole.",
     .examples = "tsrecord --gpu-time=1 -o t.sbt -- ./app\n"
                 "tracesmith stats t.sbt\n"
                 "tsrecord --gpu-time=commands -o t.sbt -- ./app\n"

@@ -10,7 +10,8 @@
 #define THRESHOLD 0.05 /* as `tracesmith stats --compare` has them */
 #define CHANCE    0.01
 
-/* Times that were derived from calls are not compared with times of the device. */
+/* A replay times no commands inside of submits, so submits are compared as a whole. Times that were
+ * derived from calls are not compared with times of the device. */
 static void forget_derived(struct tsm_time_groups *groups)
 {
     for (size_t i = 0; i < groups->count; i++)
@@ -27,7 +28,7 @@ int tsm_time_report_make(struct tsm_time_report *out, struct sbt_reader *reader,
     *out = (struct tsm_time_report){.reader = reader};
     error = tsm_run_times_rewind(times);
     if (!error)
-        error = tsm_summary_collect(&out->recorded, reader, filter, 0);
+        error = tsm_summary_collect(&out->recorded, reader, filter, TSM_TIME_WHOLE);
     if (!error)
         error = tsm_summary_collect_times(&out->timed, reader, filter, 0, &source);
     if (error)

@@ -15,7 +15,18 @@ static bool belongs(const struct tsm_time_group *group, enum tsm_stats_section s
 
     if (section == TSM_STATS_WAITS)
         return group->is_wait;
-    return section == TSM_STATS_CALLS || is_moving == (section == TSM_STATS_COPIES);
+    return section == TSM_STATS_CALLS || section == TSM_STATS_COMMANDS ||
+           is_moving == (section == TSM_STATS_COPIES);
+}
+
+static const struct tsm_time_groups *groups_of(const struct tsm_summary *summary,
+                                               enum tsm_stats_section section)
+{
+    const bool is_host = section == TSM_STATS_CALLS || section == TSM_STATS_WAITS;
+
+    return is_host                         ? &summary->calls
+           : section == TSM_STATS_COMMANDS ? &summary->inner
+                                           : &summary->commands;
 }
 
 /* Lends the groups of a section to *out; the durations stay the summary's, and so the list alone is
@@ -23,8 +34,7 @@ static bool belongs(const struct tsm_time_group *group, enum tsm_stats_section s
 static bool lend(struct tsm_time_groups *out, const struct tsm_summary *summary,
                  enum tsm_stats_section section)
 {
-    const bool is_host = section == TSM_STATS_CALLS || section == TSM_STATS_WAITS;
-    const struct tsm_time_groups *all = is_host ? &summary->calls : &summary->commands;
+    const struct tsm_time_groups *all = groups_of(summary, section);
     bool ok = true;
 
     for (size_t i = 0; i < all->count && ok; i++)
@@ -41,8 +51,13 @@ static void give_back(struct tsm_time_groups *groups)
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-static const char *const titles[] = {"work on the device", "copies and fills", "calls of the host",
-                                     "waits of the host for the device"};
+static const char *const titles[] = {
+    [TSM_STATS_KERNELS] = "work on the device",
+    [TSM_STATS_COMMANDS] = "commands inside of submits",
+    [TSM_STATS_COPIES] = "copies and fills",
+    [TSM_STATS_CALLS] = "calls of the host",
+    [TSM_STATS_WAITS] = "waits of the host for the device",
+};
 
 static void change_columns(struct tsm_table *t, const char *title)
 {
@@ -143,20 +158,23 @@ static int fill(struct tsm_table *out, const struct shape *shape, const struct t
                 const struct tsm_stats_source *b, enum tsm_stats_section section,
                 const struct tsm_compare_options *options, size_t counts[TSM_CHANGE_COUNT])
 {
-    const bool is_device = section == TSM_STATS_KERNELS || section == TSM_STATS_COPIES;
+    const bool is_device = section != TSM_STATS_CALLS && section != TSM_STATS_WAITS;
+    struct tsm_stats_source shown = *a;
     struct tsm_time_groups groups_a = {0}, groups_b = {0};
     struct tsm_time_changes changes = {0};
     int error = 0;
 
     out->name = tsm_stats_section_name(section);
     out->title = titles[section];
-    shape->columns(out, a->by, is_device);
+    if (section == TSM_STATS_COMMANDS)
+        shown.by &= ~TSM_TIME_BY_GRID;
+    shape->columns(out, shown.by, is_device);
     if (!lend(&groups_a, a->summary, section) || !lend(&groups_b, b->summary, section))
         error = tsm_fail(TSM_E_MEMORY, "out of memory to compare with");
     if (!error)
         error = tsm_time_compare(&changes, &groups_a, &groups_b, options);
     for (size_t i = 0; i < changes.count; i++) {
-        shape->row(out, &changes.list[i], a, is_device);
+        shape->row(out, &changes.list[i], &shown, is_device);
         counts[changes.list[i].change]++;
     }
     tsm_time_changes_finish(&changes);

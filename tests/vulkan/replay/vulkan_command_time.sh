@@ -62,6 +62,42 @@ sums = sum(row["total_ns"] for row in rows + tables["kernels"])
 assert sums == batches, (sums, batches)
 END
 
+# Two traces: by commands where both have times of them; else submits are compared as a whole, as in a replay, which times no more.
+timed steps "$TEST_VULKAN/vk_steps"
+cp steps.sbt late.sbt
+tracesmith stats --json --section=commands steps.sbt >steps.stats
+python3 - "$TEST_PROGRAMS/alter_trace" <<'END' || fail "cannot make copies slow"
+import json, os, subprocess, sys
+records = [json.loads(line) for line in open("steps.records")][1:]
+DURATION = 4
+kinds = {}
+for r in records:
+    if r["call"] == "gpu_time" and r["args"]["command"]:
+        kinds.setdefault(r["args"]["of_type"], []).append(r)
+count = {row["name"]: row["count"] for row in json.load(open("steps.stats"))["commands"]}["vkCmdCopyBuffer"]
+copies, = [list for list in kinds.values() if len(list) == count]
+for r in copies:
+    subprocess.run([sys.argv[1], "late.sbt", "next.sbt", "slot", str(r["seq"]), f"{DURATION}:{r['args']['duration_ns'] * 100 + 100000}"], check=True)
+    os.rename("next.sbt", "late.sbt")
+END
+status 0 tracesmith stats --compare --threshold=0 --json steps.sbt steps.sbt
+jq -e '(.commands | length) == 3 and all(.commands[]; .change == "none") and (.counts.none >= 4)' out >/dev/null || fail "differs from itself: $(cat out)"
+status 1 tracesmith stats --compare --section=commands steps.sbt late.sbt
+grep -q '^commands inside of submits' out && grep -q '^ *slower .*vkCmdCopyBuffer' out || fail "copies are not slower: $(cat out)"
+status 0 tracesmith stats --compare --section=commands late.sbt steps.sbt
+TS_GPU_TIME=1 record_vulkan events.sbt "$TEST_VULKAN/vk_steps" >/dev/null
+whole=$(tracesmith stats --json --section=kernels events.sbt | jq '.kernels[0].total_ns')
+"$TEST_BIN/tracesmith" stats --compare --json events.sbt steps.sbt >compared 2>notes || true
+grep -q 'submits are compared as a whole' notes || fail "no word of what is compared: $(cat notes)"
+batches=$(jq -s 'map(select(.call == "gpu_time" and .args.command == 0) | .args.duration_ns) | add' steps.records)
+jq -e --argjson a "$whole" --argjson b "$batches" '.commands == null and .kernels[0].total_a_ns == $a and .kernels[0].total_b_ns == $b' compared >/dev/null ||
+    fail "not whole: $whole $batches $(cat compared)"
+"$TEST_BIN/tracesmith" stats --section=commands events.sbt >none.out 2>notes || fail "$(cat notes)"
+[ "$(wc -l <notes)" = 1 ] && grep -q 'no times of commands inside of submits' notes || fail "$(cat notes)"
+status 0 tsreplay --time=2 --json steps.sbt
+median=$(jq -s '[.[] | select(.call == "gpu_time" and .args.command == 0) | .args.duration_ns] | sort | (.[length/2-1] + .[length/2]) / 2 | floor' steps.records)
+jq -e --argjson m "$median" '.times.kernels[0].recorded_median_ns == $m' out >/dev/null || fail "recorded is not whole: $median $(jq .times.kernels out)"
+
 # Render passes, dynamic rendering, secondary command buffers in them, threads.
 for kind in dynamic group; do
     timed $kind "$TEST_VULKAN/vk_render" $kind
