@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/address_tree.h"
 #include "replay/order.h"
 #include "analysis/places.h"
 #include "api/traits.h"
@@ -32,8 +33,8 @@ struct scan {
     uint32_t from_number; /* of the checkpoint, 0 none */
     struct tsm_graph_functions functions;
     struct tsm_map made_at; /* tsm_memory_key() -> seq + 1 of what made memory there, | NAMED */
-    struct tsm_map size_at; /* ... and its size */
-    bool in_checkpoint;     /* one has begun and not ended */
+    struct tsm_address_tree unnamed; /* where it was, by key, until an address in it is named */
+    bool in_checkpoint;              /* one has begun and not ended */
 };
 
 const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader, const struct sbt_record *record)
@@ -232,32 +233,28 @@ static int compare_pulls(const void *a, const void *b)
 
 #define NAMED (1ull << 63)
 
-/* Marks what begins at an address, allocated and registered. Returns false if nothing does. */
-static bool note_named_start(struct scan *scan, uint64_t address)
+/* Marks what lives at a key. Returns false if nothing does. */
+static bool note_named_key(struct scan *scan, uint64_t key)
 {
-    bool found = false;
+    uint64_t *made = tsm_map_find(&scan->made_at, key);
 
-    for (int i = 0; i < 2; i++) {
-        uint64_t *made = tsm_map_find(&scan->made_at, address | (i ? TSM_MEMORY_KEY_HOST : 0));
-        if (made && *made)
-            *made |= NAMED;
-        found |= made != NULL;
-    }
-    return found;
+    if (!made || !*made)
+        return false;
+    *made |= NAMED;
+    return true;
 }
 
 /* A record that is carried out names an address: what lies there must be there, even if it is freed
  * before the checkpoint. */
 static void note_named(struct scan *scan, uint64_t address)
 {
-    bool found = note_named_start(scan, address);
+    const bool is_device = note_named_key(scan, address);
+    const bool is_host = note_named_key(scan, address | TSM_MEMORY_KEY_HOST);
+    uint64_t key;
 
-    for (size_t i = 0; !found && i < scan->size_at.capacity; i++) {
-        const struct tsm_map_slot *slot = &scan->size_at.slots[i];
-        const uint64_t start = slot->key & ~TSM_MEMORY_KEY_HOST;
-        if (slot->used && address - start < slot->value)
-            found = note_named_start(scan, start);
-    }
+    /* It begins there, or the address lies in it: in each that is left. */
+    while (!is_device && !is_host && tsm_address_tree_take(&scan->unnamed, address, &key))
+        note_named_key(scan, key);
 }
 
 static void note_names(struct scan *scan, const struct sbt_record *record,
@@ -279,13 +276,17 @@ static int no_memory(void)
 static int note_made_at(struct scan *scan, const struct sbt_record *record,
                         const struct sbt_schema *schema, uint64_t key)
 {
+    const uint64_t start = key & ~TSM_MEMORY_KEY_HOST;
     bool added;
-    uint64_t *size = tsm_map_insert(&scan->size_at, key, &added);
-    uint64_t *made = size ? tsm_map_insert(&scan->made_at, key, &added) : NULL;
+    uint64_t *made = tsm_map_insert(&scan->made_at, key, &added);
 
     if (!made)
         return no_memory();
-    *size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
+    if (!added)
+        tsm_address_tree_remove(&scan->unnamed, start, key);
+    if (!tsm_address_tree_add(&scan->unnamed, start,
+                              sbt_record_role(schema, record, SBT_ROLE_SIZE, 0), key))
+        return no_memory();
     *made = record->seq + 1;
     return 0;
 }
@@ -439,7 +440,7 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     free(scan.streams);
     tsm_graph_functions_finish(&scan.functions);
     tsm_map_finish(&scan.made_at);
-    tsm_map_finish(&scan.size_at);
+    tsm_address_tree_finish(&scan.unnamed);
     if (!error && out->pull_count)
         qsort(out->pulls, out->pull_count, sizeof(*out->pulls), compare_pulls);
     return error;

@@ -3,6 +3,7 @@
 
 #include "analysis/time/host_waits.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -38,22 +39,47 @@ static int visit_core(void *user, const struct sbt_record *record)
 /* ---- clocks ------------------------------------------------------------------------------------
  */
 
+static uint64_t hash_of(bool is_ring, uint32_t api, const struct tsm_device *device,
+                        enum tsm_time_axis axis)
+{
+    const uint64_t parts[] = {(uint64_t)api << 32 | (uint64_t)axis << 1 | is_ring,
+                              (uint64_t)device->api << 32 | device->kind, device->number,
+                              device->type ? tsm_hash64(device->type, strlen(device->type)) : 0};
+
+    return tsm_hash64(parts, sizeof(parts));
+}
+
+struct tsm_clock *tsm_clocks_find(struct tsm_clocks *clocks, bool is_ring, uint32_t api,
+                                  const struct tsm_device *device, enum tsm_time_axis axis)
+{
+    bool added;
+    uint64_t *place = tsm_map_insert(&clocks->places, hash_of(is_ring, api, device, axis), &added);
+
+    for (size_t at = place ? *place : 0; at; at = clocks->list[at - 1].next) {
+        struct tsm_clock *clock = &clocks->list[at - 1];
+
+        if (clock->is_ring == is_ring && clock->api == api && clock->axis == axis &&
+            tsm_device_is_same(&clock->device, device))
+            return clock;
+    }
+    if (!place || !TSM_ARRAY_PUSH(clocks->list, clocks->count, clocks->capacity,
+                                  ((struct tsm_clock){.api = api,
+                                                      .device = *device,
+                                                      .is_ring = is_ring,
+                                                      .axis = axis,
+                                                      .first_ns = INT64_MAX,
+                                                      .last_ns = INT64_MIN,
+                                                      .fit = {.fits = is_ring},
+                                                      .next = *place})))
+        return NULL;
+    *place = clocks->count;
+    return &clocks->list[clocks->count - 1];
+}
+
 static struct tsm_clock *clock_of(struct tsm_clocks *all, const struct tsm_command_node *node)
 {
-    const uint32_t api = SBT_TYPE_API(node->schema->type);
-
-    for (size_t i = 0; i < all->count; i++)
-        if (all->list[i].api == api && all->list[i].axis == node->gpu.axis &&
-            tsm_device_is_same(&all->list[i].device, &node->device))
-            return &all->list[i];
-    if (!TSM_ARRAY_PUSH(all->list, all->count, all->capacity,
-                        ((struct tsm_clock){.api = api,
-                                            .device = node->device,
-                                            .axis = node->gpu.axis,
-                                            .first_ns = INT64_MAX,
-                                            .last_ns = INT64_MIN})))
-        return NULL;
-    return &all->list[all->count - 1];
+    return tsm_clocks_find(all, false, SBT_TYPE_API(node->schema->type), &node->device,
+                           node->gpu.axis);
 }
 
 static int64_t minus(uint64_t a, int64_t b)
@@ -304,6 +330,7 @@ void tsm_clocks_finish(struct tsm_clocks *clocks)
         tsm_drift_finish(&clocks->list[i].drift);
     }
     free(clocks->list);
+    tsm_map_finish(&clocks->places);
     free(clocks->contradictions);
     *clocks = (struct tsm_clocks){0};
 }

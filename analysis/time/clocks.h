@@ -10,6 +10,7 @@
 #include "analysis/ring/jobs.h"
 #include "analysis/time/drift.h"
 #include "analysis/time/samples.h"
+#include "base/map.h"
 
 /* Rules that a time can contradict. */
 enum tsm_clock_rule {
@@ -49,6 +50,7 @@ struct tsm_clock {
     struct tsm_drift drift;
     struct tsm_drift_fit fit;     /* of the same bounds, give or take the error of each */
     struct tsm_clock_steps steps; /* looked for on a device's own clock that nothing fits */
+    size_t next;                  /* place + 1 of another one with the same hash; 0: none */
 };
 
 /* A time that contradicts the host by more than the errors of both. */
@@ -66,6 +68,7 @@ struct tsm_clock_contradiction {
 struct tsm_clocks {
     struct tsm_clock *list;
     size_t count, capacity;
+    struct tsm_map places; /* hash of kind, device and axis -> place in `list` + 1 */
     struct tsm_clock_contradiction
         *contradictions; /* of times on the host's clock, in the order of the pass */
     size_t contradiction_count, contradiction_capacity;
@@ -80,6 +83,11 @@ struct tsm_clocks {
 int tsm_clocks_collect(struct tsm_clocks *out, struct sbt_reader *reader,
                        const struct sbt_filter *filter);
 void tsm_clocks_finish(struct tsm_clocks *clocks);
+
+/* Returns the clock of this kind, API, device and axis, which is added if there is none; NULL: out
+ * of memory. Valid until the next call. */
+struct tsm_clock *tsm_clocks_find(struct tsm_clocks *clocks, bool is_ring, uint32_t api,
+                                  const struct tsm_device *device, enum tsm_time_axis axis);
 
 /* Adds a clock for each device of which the kernel has ring events. A job's first event lies within
  * the call that submitted it, where one is found. */

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ring/submit_jobs.h"
 #include "analysis/time/clocks.h"
-#include "base/array.h"
 #include "tracesmith/error.h"
 
 static struct tsm_clock *clock_of(struct tsm_clocks *all, const struct tsm_ring_job *job)
 {
-    for (size_t i = 0; i < all->count; i++)
-        if (all->list[i].is_ring && all->list[i].device.number == job->device)
-            return &all->list[i];
-    if (!TSM_ARRAY_PUSH(all->list, all->count, all->capacity,
-                        ((struct tsm_clock){.api = SBT_API_CORE,
-                                            .device = {.number = job->device},
-                                            .is_ring = true,
-                                            .axis = TSM_AXIS_HOST,
-                                            .first_ns = INT64_MAX,
-                                            .last_ns = INT64_MIN,
-                                            .fit = {.fits = true}})))
-        return NULL;
-    return &all->list[all->count - 1];
+    return tsm_clocks_find(all, true, SBT_API_CORE, &(struct tsm_device){.number = job->device},
+                           TSM_AXIS_HOST);
 }
 
 static int no_memory(void)
