@@ -103,10 +103,18 @@ def test_vulkan(trace, record):
     run([VULKAN / 'vk_modes', 'plain'], **settings)
     found = clocks(trace)
     assert found['clocks'][0]['api'] == 'vulkan' and found['clocks'][0]['offset_most_ns'] is not None, found
+    assert clocks(trace, 0, '--streams=0')['clocks'] == found['clocks'], 'waits of no stream are left out'
     trace.unlink()
     wanted = run([VULKAN / 'vk_waits'], **settings).split()
     assert clocks(trace)['clocks'][0]['command_count'] == len(wanted) == 7, wanted
     assert told_by(trace) == wanted, (told_by(trace), wanted)
+    trace.unlink()
+    # Four queues that wait for one another; the program waits for each fourth value.
+    run([VULKAN / 'vk_odd', 'queues'], **{**settings, 'VK_ICD_FILENAMES': str(VULKAN / 'vk_driver.json'), 'TS_TEST_DRIVER': 'queues'})
+    found = clocks(trace)
+    late = told_by(trace)
+    assert not found['contradictions'] and len(late) == found['clocks'][0]['command_count'] > 4, (found, late)
+    assert set(late) == {'vkWaitSemaphores'}, late
 
 
 def test_hsa(trace, record):
@@ -118,6 +126,14 @@ def test_hsa(trace, record):
         assert not found['contradictions'] and found['clocks'][0]['offset_most_ns'] is not None, found
         late = told_by(trace) if least < 100 else None
         assert late is None or (len(late) >= least and set(late) == {'hsa_signal_wait_scacquire'}), late
+        trace.unlink()
+    # Values that commands count down, others than 1 and 0, and calls that find and change them; one that changes nothing is a load.
+    for way, wanted in (('other_value', 'wait_scacquire'), ('from_zero', 'wait_scacquire'), ('compared', 'cas_scacq_screl'),
+                        ('exchanged', 'exchange_scacq_screl'), ('polled', 'load_scacquire')):
+        run([HSA / 'hsa_waits', way], **settings)
+        assert not clocks(trace)['contradictions'], way
+        late = told_by(trace)
+        assert late and set(late) <= {'hsa_signal_' + wanted, 'hsa_signal_load_scacquire'}, (way, late)
         trace.unlink()
 
 
