@@ -412,9 +412,14 @@ void tsm_hostmem_track(uint64_t start, uint64_t size);
 void tsm_hostmem_track_alias(uint64_t start, uint64_t size);
 void tsm_hostmem_untrack(uint64_t start);
 /* A call is about to give it up: it is not looked at until left() says how the call ended, and is
- * not tracked after that if it is gone. Another thread may track what was given to it there. */
-void tsm_hostmem_leaves(uint64_t start);
-void tsm_hostmem_left(uint64_t start, bool is_gone);
+ * not tracked after that if it is gone. Another thread may track what was given to it there. Return
+ * the end of the memory, 0: it is not tracked. */
+uint64_t tsm_hostmem_leaves(uint64_t start);
+uint64_t tsm_hostmem_left(uint64_t start, bool is_gone);
+/* The same, with the results that are pending there: what is complete is recorded before the call,
+ * and nothing after it if the memory is gone, which the trace says. */
+void tsm_memory_leaves(uint64_t start);
+void tsm_memory_left(uint64_t start, bool is_gone);
 /* The same memory may be of interest to several objects, and be tracked for the program as well: it
  * is tracked until each share() has its unshare(). False: no room, and the trace is tainted. */
 bool tsm_hostmem_share(uint64_t start, uint64_t size);

@@ -143,7 +143,7 @@ def before(call, by_hand):
         lines.append(f'const uint64_t {gone.name}_id = cuda_id_leaves('
                      f'CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}));')
     if call.untrack:
-        lines.append(f'tsm_hostmem_leaves(CUDA_SLOT({call.untrack}));')
+        lines.append(f'tsm_memory_leaves(CUDA_SLOT({call.untrack}));')
     if call.stream:
         lines.append(on_stream(call))
     return lines + (told if call.kind == 'command' else prepared(call, by_hand))
@@ -254,7 +254,7 @@ def left(call):
         lines.append(f'cuda_id_left(CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}), '
                      f'{gone.name}_id, ok);')
     if call.untrack:
-        lines.append(f'tsm_hostmem_left(CUDA_SLOT({call.untrack}), ok);')
+        lines.append(f'tsm_memory_left(CUDA_SLOT({call.untrack}), ok);')
     return lines
 
 

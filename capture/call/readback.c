@@ -485,7 +485,7 @@ static bool find_complete(struct tsm_readbacks *r, struct tsm_pending *out)
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count && !found; i++) {
         struct tsm_stream *stream = r->all[i].stream;
-        if (r->all[i].is_announced ||
+        if (r->all[i].is_announced || r->all[i].is_leaving ||
             (!r->all[i].has_landed && !is_complete(stream, r->all[i].position)) ||
             is_contested(r, &r->all[i]))
             continue;

@@ -36,6 +36,7 @@ struct tsm_pending {
     bool is_gated;       /* `over` has not begun while a gate holds it */
     bool is_covered;     /* ... and leaves none of the bytes, or has an entry that says the same */
     bool is_overwritten; /* nothing of it is to be recorded */
+    bool is_leaving;     /* the program gives its memory up: see tsm_memory_leaves() */
 };
 
 struct tsm_readbacks {

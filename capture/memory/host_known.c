@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Marks host memory shared with the program that the device has written: as recorded, or as
- * unknown.
+ * Marks host memory shared with the program that the device has written: as recorded, as unknown, or
+ * as held back.
  */
 #include "capture/memory/host_memory.h"
 #include "capture/call/readbacks.h"
@@ -131,6 +131,39 @@ void tsm_hostmem_unknown(struct tsm_session *s, uint64_t start, uint64_t end)
         tsm_hostmem_add_device(r, from, to);
         for (uint64_t at = from & ~(uint64_t)(PAGE - 1); at < to; at += PAGE)
             r->hashes[(at - r->first_page) / PAGE] = UNKNOWN;
+    }
+    tsm_lock_give(&h->lock);
+}
+
+bool tsm_hostmem_holds(struct tsm_session *s, uint64_t start, uint64_t size)
+{
+    struct tsm_hostmem *h = s->hostmem;
+    bool found = false;
+
+    if (__atomic_load_n(&h->range_count, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    tsm_lock_take(&h->lock);
+    for (uint32_t i = 0; i < h->range_count && !found; i++)
+        found = start >= h->ranges[i].start && start + size <= h->ranges[i].end;
+    tsm_lock_give(&h->lock);
+    return found;
+}
+
+void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end, uint64_t from,
+                      bool is_contested)
+{
+    struct tsm_hostmem *h = s->hostmem;
+
+    tsm_lock_take(&h->lock);
+    for (uint32_t i = 0; i < h->range_count; i++) {
+        struct tsm_hostmem_range *r = &h->ranges[i];
+        if (r->start >= end || start >= r->end)
+            continue;
+        r->is_held = true;
+        r->is_contested |= is_contested;
+        if (from)
+            tsm_hostmem_add_device(r, from, end);
+        __atomic_store_n(&h->has_held, true, __ATOMIC_RELEASE);
     }
     tsm_lock_give(&h->lock);
 }

@@ -495,21 +495,26 @@ static void stay(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
     r->is_leaving = false;
 }
 
-static void with_range(uint64_t start, uint64_t size, find_range *find,
-                       void (*act)(struct tsm_hostmem *h, struct tsm_hostmem_range *r))
+/* Returns the end of the range, 0: there is none. */
+static uint64_t with_range(uint64_t start, uint64_t size, find_range *find,
+                           void (*act)(struct tsm_hostmem *h, struct tsm_hostmem_range *r))
 {
     struct tsm_session *s = tsm_session_current();
     int saved_errno = errno;
     struct tsm_hostmem_range *r;
+    uint64_t end = 0;
 
     if (!tsm_hostmem_any())
-        return;
+        return 0;
     tsm_lock_take(&s->hostmem->lock);
     r = find(s->hostmem, start, size);
-    if (r)
+    if (r) {
+        end = r->end;
         act(s->hostmem, r);
+    }
     tsm_lock_give(&s->hostmem->lock);
     errno = saved_errno;
+    return end;
 }
 
 void tsm_hostmem_untrack(uint64_t start)
@@ -522,47 +527,14 @@ void tsm_hostmem_unshare(uint64_t start, uint64_t size)
     with_range(start, size, find_shared, drop_user);
 }
 
-void tsm_hostmem_leaves(uint64_t start)
+uint64_t tsm_hostmem_leaves(uint64_t start)
 {
-    with_range(start, 0, find_any_own, leave);
+    return with_range(start, 0, find_any_own, leave);
 }
 
-void tsm_hostmem_left(uint64_t start, bool is_gone)
+uint64_t tsm_hostmem_left(uint64_t start, bool is_gone)
 {
-    with_range(start, 0, find_leaving, is_gone ? drop : stay);
-}
-
-bool tsm_hostmem_holds(struct tsm_session *s, uint64_t start, uint64_t size)
-{
-    struct tsm_hostmem *h = s->hostmem;
-    bool found = false;
-
-    if (__atomic_load_n(&h->range_count, __ATOMIC_ACQUIRE) == 0)
-        return false;
-    tsm_lock_take(&h->lock);
-    for (uint32_t i = 0; i < h->range_count && !found; i++)
-        found = start >= h->ranges[i].start && start + size <= h->ranges[i].end;
-    tsm_lock_give(&h->lock);
-    return found;
-}
-
-void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end, uint64_t from,
-                      bool is_contested)
-{
-    struct tsm_hostmem *h = s->hostmem;
-
-    tsm_lock_take(&h->lock);
-    for (uint32_t i = 0; i < h->range_count; i++) {
-        struct tsm_hostmem_range *r = &h->ranges[i];
-        if (r->start >= end || start >= r->end)
-            continue;
-        r->is_held = true;
-        r->is_contested |= is_contested;
-        if (from)
-            tsm_hostmem_add_device(r, from, end);
-        __atomic_store_n(&h->has_held, true, __ATOMIC_RELEASE);
-    }
-    tsm_lock_give(&h->lock);
+    return with_range(start, 0, find_leaving, is_gone ? drop : stay);
 }
 
 /* ---- publishing ---------------------------------------------------------------------------- */

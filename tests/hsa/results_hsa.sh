@@ -66,3 +66,13 @@ for way in signals barrier; do
     TS_EMU_NOOP=1 replay --trust-code t.sbt >out 2>err || got=$?
     [ $got = 1 ] || [ $got = 2 ] || fail "gated $way: exit status $got where kernels do nothing: $(cat out err)"
 done
+
+# Memory that is given up when it was not asked yet whether the result is there: taken before it goes.
+for way in copy kernel lock; do
+    plain hsa_given_up "$kernels" $way >plain.out
+    record t.sbt hsa_given_up "$kernels" $way >record.out
+    cmp plain.out record.out || fail "given up, $way: recording changed the output"
+    status 0 timeout 60 tsreplay --device emu --timeout 30 t.sbt
+    case="given up, $way" expected=0
+    never_same TS_EMU_NOOP=1
+done

@@ -38,6 +38,8 @@ WRAPPED hsa_status_t frees(uint32_t type, hsa_status_t (*real)(void *ptr), void 
     hsa_look_around();
     if (!tsm_call_begin(&call, type))
         return real(ptr);
+    tsm_memory_leaves(HSA_SLOT(ptr));
+    tsm_memory_left(HSA_SLOT(ptr), true);
     hsa_memory_destroyed(HSA_SLOT(ptr));
     if (!notifies)
         status = real(ptr);

@@ -151,6 +151,7 @@ void hsa_then_unlock(void *host_ptr)
     struct range gone, whole, part = {0};
     bool found, is_whole;
 
+    hsa_look_around();
     tsm_lock_take(&locks.lock);
     found = pop(HSA_SLOT(host_ptr), &gone) && !gone.is_inside;
     if (found) {
@@ -160,6 +161,8 @@ void hsa_then_unlock(void *host_ptr)
                    part.end == whole.end;
         if (!is_whole) {
             tsm_hostmem_publish();
+            tsm_memory_leaves(whole.start);
+            tsm_memory_left(whole.start, true);
             hsa_memory_destroyed(whole.start);
         }
         for (uint64_t from = whole.start; !is_whole && next_part(&whole, from, &part);

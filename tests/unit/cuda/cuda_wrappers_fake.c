@@ -214,12 +214,12 @@ void tsm_hostmem_track(uint64_t start, uint64_t size)
     fake_note("track:%zu", (size_t)size);
 }
 
-void tsm_hostmem_leaves(uint64_t start)
+void tsm_memory_leaves(uint64_t start)
 {
     fake_note("memory-leaves:%zu", (size_t)start);
 }
 
-void tsm_hostmem_left(uint64_t start, bool is_gone)
+void tsm_memory_left(uint64_t start, bool is_gone)
 {
     fake_note("%s:%zu", is_gone ? "untrack" : "memory-stays", (size_t)start);
 }
