@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Marks host memory shared with the program that the device has written: as recorded, as unknown, or
- * as held back.
+ * Marks host memory shared with the program that the device has written: as recorded, as unknown,
+ * or as held back.
  */
 #include "capture/memory/host_memory.h"
 #include "capture/call/readbacks.h"
