@@ -4,6 +4,9 @@
 #include "capture/capture.h"
 #include "capture/lock.h"
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #define FD_COUNT 4096 /* descriptors beyond that are not followed, which is said */
 
 /* By number. */
@@ -12,6 +15,7 @@ static struct followed {
     struct tsm_sync_points points;
 } table[FD_COUNT];
 static struct tsm_lock lock;
+static _Atomic pid_t owner; /* whose descriptors the table has: a child of vfork() has its own */
 
 _Atomic uint32_t tsm_sync_fd_count;
 
@@ -65,14 +69,21 @@ void tsm_sync_fd_follow(int fd, tsm_sync_ready *ready, const struct tsm_sync_poi
         note_unkept(fd);
         return;
     }
+    atomic_store(&owner, getpid());
     enter();
     put(fd, &f);
     leave();
 }
 
+/* Are any descriptors of this process followed? */
+static bool has_any(void)
+{
+    return tsm_sync_fds_any() && atomic_load(&owner) == getpid();
+}
+
 static bool find(int fd, struct followed *out)
 {
-    if (!tsm_sync_fds_any() || !is_kept(fd))
+    if (!has_any() || !is_kept(fd))
         return false;
     enter();
     *out = table[fd];
@@ -141,7 +152,7 @@ void tsm_sync_fd_merged(int first, int second, int to)
 
 void tsm_sync_fds_closed(unsigned first, unsigned last)
 {
-    if (!tsm_sync_fds_any())
+    if (!has_any())
         return;
     enter();
     for (unsigned fd = first; fd <= last && fd < FD_COUNT; fd++)

@@ -9,7 +9,8 @@
  * the program does only when it has learnt that; stages: it is signalled behind some stages only.
  * WAY: poll, select, epoll, syscall; dup: poll of a duplicate; merge: of a merged one; info: an
  * ioctl that asks; import: into another fence or semaphore, and waits with that; signal: poll, and
- * a signal handler polls, too, whatever the program is doing.
+ * a signal handler polls, too, whatever the program is doing; vfork: poll, after a child of vfork()
+ * has closed its descriptors.
  */
 #include "tests/vulkan/vk_small.h"
 
@@ -24,6 +25,7 @@
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FIND(device, name) ((PFN_##name)vkGetDeviceProcAddr(device, #name))
@@ -183,12 +185,27 @@ static void wait_info(int fd)
     } while (info.status == 0);
 }
 
+/* A child of vfork() closes its descriptors, not ours. */
+static void wait_vfork(int fd)
+{
+    pid_t child = vfork();
+
+    if (child == 0) {
+        close(fd);
+        for (int other = 3; other < 300; other++)
+            close(other);
+        _exit(0);
+    }
+    check(waitpid(child, NULL, 0) == child);
+    wait_poll(fd);
+}
+
 static const struct {
     const char *name;
     void (*wait)(int fd);
 } ways[] = {{"poll", wait_poll},       {"select", wait_select}, {"epoll", wait_epoll},
             {"dup", wait_dup},         {"merge", wait_merge},   {"info", wait_info},
-            {"syscall", wait_syscall}, {"signal", wait_signal}};
+            {"syscall", wait_syscall}, {"signal", wait_signal}, {"vfork", wait_vfork}};
 
 static void import_and_wait(const struct small *s, int fd)
 {

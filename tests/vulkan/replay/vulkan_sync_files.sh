@@ -50,6 +50,9 @@ test_driver=fds,parts
 for way in poll dup merge; do
     sync batch $way
 done
+# What a child of vfork() closes are its own descriptors.
+test_driver=fds
+sync fence vfork
 # Nobody knows how to wait for some stages of a batch: the trace says so.
 LD_PRELOAD=$behind TS_TEST_DRIVER=fds "$TEST_VULKAN/vk_sync" stages poll >plain.out || fail "stages: fails without us"
 LD_PRELOAD="$TEST_CAPTURE $behind" TS_OUTPUT=stages.sbt TS_TEST_DRIVER=fds,late "$TEST_VULKAN/vk_sync" stages poll >sync.out ||
