@@ -142,6 +142,7 @@ const char *tsm_errno_text(int error)
         {ENOENT, "no such file or folder"},
         {ENOMEM, "out of memory"},
         {ENOSPC, "no space left on device"},
+        {ENOSYS, "the system has no such call"},
         {ENOTDIR, "not a folder"},
         {ENXIO, "no such device or address"},
         {EOVERFLOW, "value too large"},

@@ -606,8 +606,10 @@ bool tsm_inside_own(void);
 void tsm_inside_enter(void);
 
 /* The program is about to set a seccomp filter (struct sock_fprog), or strict mode:
- * capture/process/sandbox.c. */
-void tsm_sandbox_comes(unsigned mode, const void *program);
+ * capture/process/sandbox.c. True: recording is over for that; if the kernel then refuses it, tell
+ * failed(), and the next call starts a session. */
+bool tsm_sandbox_comes(unsigned mode, const void *program);
+void tsm_sandbox_failed(void);
 /* The calling thread is about to forbid itself to read the time stamp counter: the end of
  * recording. */
 void tsm_clock_forbidden(void);
@@ -627,6 +629,10 @@ void tsm_session_exec_failed(void);
  * namespaces are only for processes of one thread. Then recording ends here. True: try again; they
  * may still be on their way out. */
 bool tsm_namespace_again(int flags, unsigned *tries);
+
+/* When this library has been loaded, and in the child of fork(): whose memory this is from now on.
+ */
+void tsm_process_begins(void);
 
 /* Once, by the program's first thread, before it can end: capture/process/last_thread.c. */
 void tsm_follow_main_thread(void);

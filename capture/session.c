@@ -240,7 +240,7 @@ uint32_t tsm_session_start(void)
     int saved_errno = errno;
     struct tsm_live *live;
 
-    if (__atomic_load_n(&tsm_sandboxed, __ATOMIC_RELAXED))
+    if (tsm_sandboxed())
         return TSM_LIVE_OFF;
     live = tsm_live_page();
     if (!live)

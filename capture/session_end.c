@@ -65,13 +65,12 @@ static void tell_unseen(void)
 
 void tsm_session_finish(void)
 {
-    struct tsm_session *s = tsm_sandboxed ? NULL : tsm_session_own();
+    struct tsm_session *s = tsm_sandboxed() ? NULL : tsm_session_own();
     struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
     int saved_errno = errno;
 
-    if (tsm_sandboxed)
+    if (tsm_sandboxed())
         return;
-
     /* Also after stop(), whose end is being written by now. */
     if (!s && tsm_live_state_now() == TSM_LIVE_OFF && live->session &&
         live->session->pid == tsm_own_pid())

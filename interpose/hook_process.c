@@ -81,6 +81,7 @@ __attribute__((constructor)) static void process_begins(void)
 {
     int saved_errno = errno;
 
+    tsm_process_begins();
     tsm_stack_leave_out(__ehdr_start, _end);
     tsm_follow_main_thread();
     at_quick_exit(process_ends);
@@ -226,8 +227,8 @@ typedef int spawn_function(pid_t *pid, const char *path, const posix_spawn_file_
                            const posix_spawnattr_t *attributes, texts argv, texts envp);
 typedef bool check_function(const char *path, texts argv, texts envp, bool *is_foreign);
 
-/* libc has two versions of each: the old one hands a file of no known format to the shell. A program
- * gets the version that it was linked with: interpose/versions.map. */
+/* libc has two versions of each: the old one hands a file of no known format to the shell. A
+ * program gets the version that it was linked with: interpose/versions.map. */
 spawn_function tsm_old_posix_spawn, tsm_old_posix_spawnp;
 __asm__(".symver tsm_old_posix_spawn, posix_spawn@GLIBC_2.2.5");
 __asm__(".symver tsm_old_posix_spawnp, posix_spawnp@GLIBC_2.2.5");
@@ -363,6 +364,8 @@ pid_t fork(void)
 
     if (child > 0)
         tsm_session_forked(child);
+    if (child == 0)
+        tsm_process_begins();
     errno = saved_errno;
     return child;
 }

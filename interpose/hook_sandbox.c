@@ -48,15 +48,20 @@ int setns(int fd, int type)
 int prctl(int option, ...)
 {
     unsigned long a[4];
+    bool ended = false;
     va_list ap;
+    int result;
 
     va_start(ap, option);
     for (int i = 0; i < 4; i++)
         a[i] = va_arg(ap, unsigned long);
     va_end(ap);
     if (option == PR_SET_SECCOMP)
-        tsm_sandbox_comes((unsigned)a[0], (const void *)a[1]);
+        ended = tsm_sandbox_comes((unsigned)a[0], (const void *)a[1]);
     if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
         tsm_clock_forbidden();
-    return call(SYS_prctl, option, a);
+    result = call(SYS_prctl, option, a);
+    if (ended && result != 0)
+        tsm_sandbox_failed();
+    return result;
 }

@@ -9,14 +9,17 @@
 
 #include "base/own_stack.h"
 #include "capture/lane/drain_thread.h"
+#include "capture/live.h"
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 /* System calls of our threads, and of the program's threads in our code, from the first call to the
  * end of the trace. */
@@ -81,7 +84,8 @@ static const int needed[] = {SYS_read,
                              SYS_clone,
                              SYS_readlinkat,
                              SYS_process_vm_writev,
-                             SYS_userfaultfd};
+                             SYS_userfaultfd,
+                             SYS_capget};
 
 #define STEP_MAX 4096u /* BPF_MAXINSNS */
 
@@ -204,6 +208,16 @@ static bool kills(const struct sock_filter *filter, uint32_t count)
     return false;
 }
 
+/* The kernel takes a filter of those only who gain no rights by exec, or have them all. */
+static bool will_be_refused(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];
+
+    return syscall(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0 &&
+           syscall(SYS_capget, &header, has) == 0 && !(has[0].effective & 1u << CAP_SYS_ADMIN);
+}
+
 struct coming {
     unsigned mode;
     uint64_t program; /* struct sock_fprog of the program's */
@@ -218,8 +232,8 @@ static void look(void *argument)
     size_t size = 0;
 
     c->kills = c->mode == SECCOMP_MODE_STRICT;
-    if (c->kills || !tsm_memory_read(&program, c->program, sizeof(program)) || !program.len ||
-        program.len > STEP_MAX)
+    if (c->kills || will_be_refused() || !tsm_memory_read(&program, c->program, sizeof(program)) ||
+        !program.len || program.len > STEP_MAX)
         return;
     size = program.len * sizeof(*filter);
     filter = tsm_memory_map(size);
@@ -229,25 +243,82 @@ static void look(void *argument)
         tsm_memory_unmap(filter, size);
 }
 
-bool tsm_sandboxed;
+/* ---- whom it concerns ---------------------------------------------------------------------------
+ */
+
+static bool sandboxed;
+/* A process that runs in another one's memory (vfork, clone with CLONE_VM), and forbids itself
+ * something; that other one goes on as before. */
+static pid_t sandboxed_guest;
+/* Whose memory this is, as far as that is known. */
+static pid_t owner;
+
+void tsm_process_begins(void)
+{
+    owner = tsm_own_pid();
+}
+
+static bool is_guest(void)
+{
+    const struct tsm_session *s = tsm_session_current();
+    pid_t host = s ? s->pid : owner;
+
+    return host && host != tsm_own_pid();
+}
+
+bool tsm_sandboxed(void)
+{
+    pid_t guest = __atomic_load_n(&sandboxed_guest, __ATOMIC_RELAXED);
+
+    return __atomic_load_n(&sandboxed, __ATOMIC_RELAXED) ||
+           (guest && (guest == tsm_own_pid() || guest == getppid()));
+}
+
+/* A session that another thread is just starting would outlive what comes. */
+static void wait_for_start(void)
+{
+    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+
+    while (tsm_live_state_now() == TSM_LIVE_STARTING && !tsm_inside())
+        tsm_futex_wait(&live->state, TSM_LIVE_STARTING, 1000000000u);
+}
 
 static void end_recording(const char *why)
 {
-    if (tsm_sandboxed)
+    if (is_guest()) {
+        __atomic_store_n(&sandboxed_guest, tsm_own_pid(), __ATOMIC_SEQ_CST);
         return;
+    }
+    wait_for_start();
     tsm_session_stop(why);
     tsm_session_finish();
-    __atomic_store_n(&tsm_sandboxed, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&sandboxed, true, __ATOMIC_SEQ_CST);
 }
 
-void tsm_sandbox_comes(unsigned mode, const void *program)
+bool tsm_sandbox_comes(unsigned mode, const void *program)
 {
     struct coming c = {mode, (uint64_t)(uintptr_t)program, false};
     int saved_errno = errno;
 
+    if (tsm_sandboxed())
+        return false;
     tsm_own_stack_run(look, &c);
     if (c.kills)
         end_recording("the program forbids system calls that recording needs (seccomp)");
+    errno = saved_errno;
+    return c.kills;
+}
+
+void tsm_sandbox_failed(void)
+{
+    int saved_errno = errno;
+
+    if (is_guest()) {
+        __atomic_store_n(&sandboxed_guest, 0, __ATOMIC_SEQ_CST);
+    } else {
+        __atomic_store_n(&sandboxed, false, __ATOMIC_SEQ_CST);
+        tsm_session_exec_failed();
+    }
     errno = saved_errno;
 }
 
@@ -255,6 +326,7 @@ void tsm_clock_forbidden(void)
 {
     int saved_errno = errno;
 
-    end_recording("the program forbids reading the time stamp counter (PR_SET_TSC)");
+    if (!tsm_sandboxed())
+        end_recording("the program forbids reading the time stamp counter (PR_SET_TSC)");
     errno = saved_errno;
 }

@@ -135,6 +135,8 @@ TROUBLE = {
     'no_file_size': (None, False), 'other_user': (True, True), 'change_root': (False, True),
     'profile_timer': (True, True), 'overflow': (True, True), 'forbid_uncommon': (True, True),
     'forbid_uncommon_unknown': (True, True), 'forbid_files': (False, True), 'forbid_killing': (None, None), 'forbid_rest': (None, None),
+    'clone_forbids': (True, True), 'vfork_forbids': (True, True), 'vfork_forbids_clock': (True, True),
+    'refused_filter': (True, True), 'wrong_filter': (True, None),
     'fork_in_callback': (None, True), 'vfork_exec': (True, True), 'many_threads': (True, True),
     'cancel_threads': (True, True), 'little_memory': (False, True), 'no_processes': (False, None),
     'exec_in_thread': (None, True), 'allow_or_log': (True, True),

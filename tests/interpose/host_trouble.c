@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -212,6 +213,77 @@ static const int ours[] = {SYS_membarrier, SYS_close_range, SYS_flock,      SYS_
 static void forbid_killing(void)
 {
     forbid_with(ours, sizeof(ours) / sizeof(*ours), SECCOMP_RET_KILL_PROCESS);
+}
+
+/* Forbids those to a child that runs in our memory: nothing of it concerns us. */
+static int forbidden_child(void *unused)
+{
+    forbid_killing();
+    syscall(SYS_exit_group, 4);
+    return 0;
+}
+
+static void child_in_our_memory(int (*function)(void *), int flags)
+{
+    static char stack[65536] __attribute__((aligned(16)));
+    int status = 0;
+
+    fflush(stdout);
+    waitpid(clone(function, stack + sizeof(stack), CLONE_VM | SIGCHLD | flags, NULL), &status, 0);
+    printf("child: %d\n", status);
+}
+
+static void clone_forbids(void)
+{
+    child_in_our_memory(forbidden_child, 0);
+}
+
+static void vfork_forbids(void)
+{
+    child_in_our_memory(forbidden_child, CLONE_VFORK);
+}
+
+static int child_without_clock(void *unused)
+{
+    prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+    _exit(4);
+}
+
+static void vfork_forbids_clock(void)
+{
+    child_in_our_memory(child_without_clock, CLONE_VFORK);
+}
+
+static void print_filter(struct sock_fprog *program)
+{
+    int result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program);
+
+    printf("filter: %d %s\n", result, strerrorname_np(errno));
+    result = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
+    printf("filter: %d %s\n", result, strerrorname_np(errno));
+}
+
+/* The kernel takes no filter of who has no rights, and may gain some. */
+static void refused_filter(void)
+{
+    struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+    struct sock_fprog program = {.len = 1, .filter = code};
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+    if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0 && syscall(SYS_capset, &header, none) == 0)
+        print_filter(&program);
+}
+
+/* Nor one with an instruction that there is none. */
+static void wrong_filter(void)
+{
+    struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                                 BPF_STMT(0xffff, 0)};
+    struct sock_fprog program = {.len = 2, .filter = code};
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    print_filter(&program);
 }
 
 /* ... and, of these, some by the libraries that take stacks, by the settings and by the allocator.
@@ -447,6 +519,11 @@ static const struct {
     {"forbid_files", forbid_files},
     {"forbid_killing", forbid_killing},
     {"forbid_rest", forbid_rest},
+    {"clone_forbids", clone_forbids},
+    {"vfork_forbids", vfork_forbids},
+    {"vfork_forbids_clock", vfork_forbids_clock},
+    {"refused_filter", refused_filter},
+    {"wrong_filter", wrong_filter},
     {"allow_or_die", allow_or_die},
     {"allow_or_end", allow_or_end},
     {"allow_or_trap", allow_or_trap},

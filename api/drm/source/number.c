@@ -37,6 +37,7 @@ struct call {
     long number, a, b, c, d, e, f;
     struct drm_moving moving;
     struct drm_taken taken;
+    bool ended; /* recording, for a filter that comes */
 };
 
 static void before(struct call *s)
@@ -63,15 +64,15 @@ static void before(struct call *s)
         break;
     case SYS_prctl:
         if (s->a == PR_SET_SECCOMP)
-            tsm_sandbox_comes((unsigned)s->b, (const void *)s->c);
+            s->ended = tsm_sandbox_comes((unsigned)s->b, (const void *)s->c);
         if (s->a == PR_SET_TSC && s->b == PR_TSC_SIGSEGV)
             tsm_clock_forbidden();
         break;
     case SYS_seccomp:
         if (s->a == SECCOMP_SET_MODE_STRICT || s->a == SECCOMP_SET_MODE_FILTER)
-            tsm_sandbox_comes(s->a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
-                                                              : SECCOMP_MODE_FILTER,
-                              (const void *)s->c);
+            s->ended = tsm_sandbox_comes(s->a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
+                                                                         : SECCOMP_MODE_FILTER,
+                                         (const void *)s->c);
         break;
     default:
         break;
@@ -148,6 +149,11 @@ static void after(const struct call *s, int result)
     case SYS_unshare:
         if (result == 0 && s->a & CLONE_FILES)
             drm_files_unshared();
+        break;
+    case SYS_prctl:
+    case SYS_seccomp:
+        if (s->ended && result < 0)
+            tsm_sandbox_failed();
         break;
     default:
         break;
