@@ -607,9 +607,12 @@ void tsm_inside_enter(void);
 
 /* The program is about to set a seccomp filter (struct sock_fprog), or strict mode:
  * capture/process/sandbox.c. True: recording is over for that; if the kernel then refuses it, tell
- * failed(), and the next call starts a session. */
-bool tsm_sandbox_comes(unsigned mode, const void *program);
+ * failed(), and the next call starts a session. `for_all`: it is for all threads. */
+bool tsm_sandbox_comes(unsigned mode, const void *program, bool for_all);
 void tsm_sandbox_failed(void);
+/* This process has forbidden itself, on pain of death, system calls that the program itself may
+ * never make: recording is over, and what a source still does for the program it does without. */
+bool tsm_sandboxed(void);
 /* The calling thread is about to forbid itself to read the time stamp counter: the end of
  * recording. */
 void tsm_clock_forbidden(void);

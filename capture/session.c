@@ -248,6 +248,11 @@ uint32_t tsm_session_start(void)
     if (__atomic_compare_exchange_n(&live->state, &state, TSM_LIVE_STARTING, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         struct starting starting = {live, TSM_LIVE_OFF};
+        if (tsm_sandbox_is_coming()) { /* whoever brings it waits for those who start */
+            tsm_live_set_state(TSM_LIVE_NONE);
+            errno = saved_errno;
+            return TSM_LIVE_OFF;
+        }
         tsm_inside_enter();
         tsm_own_stack_run(start_on_own_stack, &starting);
         tsm_inside_leave();

@@ -57,7 +57,7 @@ int prctl(int option, ...)
         a[i] = va_arg(ap, unsigned long);
     va_end(ap);
     if (option == PR_SET_SECCOMP)
-        ended = tsm_sandbox_comes((unsigned)a[0], (const void *)a[1]);
+        ended = tsm_sandbox_comes((unsigned)a[0], (const void *)a[1], false);
     if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
         tsm_clock_forbidden();
     result = call(SYS_prctl, option, a);

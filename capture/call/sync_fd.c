@@ -78,7 +78,7 @@ void tsm_sync_fd_follow(int fd, tsm_sync_ready *ready, const struct tsm_sync_poi
 /* Are any descriptors of this process followed? */
 static bool has_any(void)
 {
-    return tsm_sync_fds_any() && atomic_load(&owner) == getpid();
+    return tsm_sync_fds_any() && (tsm_sandboxed() || atomic_load(&owner) == getpid());
 }
 
 static bool find(int fd, struct followed *out)
@@ -106,7 +106,7 @@ void tsm_sync_fd_duplicated(int from, int to)
 {
     struct followed f;
 
-    if (to < 0 || !find(from, &f))
+    if (to < 0 || tsm_inside_own() || !find(from, &f))
         return;
     if (!is_kept(to)) {
         note_unkept(to);
@@ -152,8 +152,8 @@ void tsm_sync_fd_merged(int first, int second, int to)
 
 void tsm_sync_fds_closed(unsigned first, unsigned last)
 {
-    if (!has_any())
-        return;
+    if (tsm_inside_own() || !has_any())
+        return; /* the drain thread's numbers are other files than the program's */
     enter();
     for (unsigned fd = first; fd <= last && fd < FD_COUNT; fd++)
         if (table[fd].ready) {

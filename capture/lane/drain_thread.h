@@ -13,9 +13,8 @@
 /* Create the thread; it opens the output and sets drain_state. Waits for that. */
 bool tsm_drain_start(struct tsm_session *session);
 
-/* capture/process/sandbox.c: this process has forbidden itself, on pain of death, system calls of
- * ours. */
-bool tsm_sandboxed(void);
+/* capture/process/sandbox.c: another thread is about to forbid system calls of ours. */
+bool tsm_sandbox_is_coming(void);
 
 /* capture/process/thread_limit.c: threads that RLIMIT_NPROC still allows; UINT64_MAX: it does not
  * matter. Below TSM_THREADS_LEFT_MIN we start none: the last ones are the program's. */

@@ -85,9 +85,14 @@ static const int needed[] = {SYS_read,
                              SYS_readlinkat,
                              SYS_process_vm_writev,
                              SYS_userfaultfd,
-                             SYS_capget};
+                             SYS_capget,
+                             SYS_ppoll,
+                             SYS_kcmp,
+                             SYS_fstatfs,
+                             SYS_msync};
 
-#define STEP_MAX 4096u /* BPF_MAXINSNS */
+#define STEP_MAX      4096u /* BPF_MAXINSNS */
+#define CALLS_WAIT_NS 250000000u
 
 struct machine {
     const struct seccomp_data *data;
@@ -247,6 +252,7 @@ static void look(void *argument)
  */
 
 static bool sandboxed;
+static bool comes; /* the same soon */
 /* A process that runs in another one's memory (vfork, clone with CLONE_VM), and forbids itself
  * something; that other one goes on as before. */
 static pid_t sandboxed_guest;
@@ -274,28 +280,38 @@ bool tsm_sandboxed(void)
            (guest && (guest == tsm_own_pid() || guest == getppid()));
 }
 
-/* A session that another thread is just starting would outlive what comes. */
-static void wait_for_start(void)
+bool tsm_sandbox_is_coming(void)
+{
+    return __atomic_load_n(&comes, __ATOMIC_SEQ_CST);
+}
+
+/* Waits until no other thread is in code of ours: none starts a session, and, of what concerns all
+ * threads, for calls that do not wait themselves. */
+static void wait_for_others(bool for_all)
 {
     struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
 
-    while (tsm_live_state_now() == TSM_LIVE_STARTING && !tsm_inside())
+    while (tsm_live_state_now() == TSM_LIVE_STARTING)
         tsm_futex_wait(&live->state, TSM_LIVE_STARTING, 1000000000u);
+    if (for_all && tsm_session_own())
+        tsm_calls_hold(CALLS_WAIT_NS);
 }
 
-static void end_recording(const char *why)
+static void end_recording(const char *why, bool for_all)
 {
     if (is_guest()) {
         __atomic_store_n(&sandboxed_guest, tsm_own_pid(), __ATOMIC_SEQ_CST);
         return;
     }
-    wait_for_start();
+    __atomic_store_n(&comes, true, __ATOMIC_SEQ_CST);
+    if (!tsm_inside())
+        wait_for_others(for_all);
     tsm_session_stop(why);
     tsm_session_finish();
     __atomic_store_n(&sandboxed, true, __ATOMIC_SEQ_CST);
 }
 
-bool tsm_sandbox_comes(unsigned mode, const void *program)
+bool tsm_sandbox_comes(unsigned mode, const void *program, bool for_all)
 {
     struct coming c = {mode, (uint64_t)(uintptr_t)program, false};
     int saved_errno = errno;
@@ -304,7 +320,7 @@ bool tsm_sandbox_comes(unsigned mode, const void *program)
         return false;
     tsm_own_stack_run(look, &c);
     if (c.kills)
-        end_recording("the program forbids system calls that recording needs (seccomp)");
+        end_recording("the program forbids system calls that recording needs (seccomp)", for_all);
     errno = saved_errno;
     return c.kills;
 }
@@ -317,6 +333,7 @@ void tsm_sandbox_failed(void)
         __atomic_store_n(&sandboxed_guest, 0, __ATOMIC_SEQ_CST);
     } else {
         __atomic_store_n(&sandboxed, false, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&comes, false, __ATOMIC_SEQ_CST);
         tsm_session_exec_failed();
     }
     errno = saved_errno;
@@ -327,6 +344,6 @@ void tsm_clock_forbidden(void)
     int saved_errno = errno;
 
     if (!tsm_sandboxed())
-        end_recording("the program forbids reading the time stamp counter (PR_SET_TSC)");
+        end_recording("the program forbids reading the time stamp counter (PR_SET_TSC)", false);
     errno = saved_errno;
 }

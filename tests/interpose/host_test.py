@@ -134,7 +134,7 @@ TROUBLE = {
     'close_all': (True, True), 'close_everything': (True, True), 'no_descriptors': (True, True),
     'no_file_size': (None, False), 'other_user': (True, True), 'change_root': (False, True),
     'profile_timer': (True, True), 'overflow': (True, True), 'forbid_uncommon': (True, True),
-    'forbid_uncommon_unknown': (True, True), 'forbid_files': (False, True), 'forbid_killing': (None, None), 'forbid_rest': (None, None),
+    'forbid_uncommon_unknown': (True, True), 'forbid_files': (False, True), 'forbid_killing': (None, None), 'forbid_rest': (None, None), 'forbid_looks': (None, None),
     'clone_forbids': (True, True), 'vfork_forbids': (True, True), 'vfork_forbids_clock': (True, True),
     'refused_filter': (True, True), 'wrong_filter': (True, None),
     'fork_in_callback': (None, True), 'vfork_exec': (True, True), 'many_threads': (True, True),

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -296,6 +297,19 @@ static void forbid_rest(void)
     forbid_with(rest, sizeof(rest) / sizeof(*rest), SECCOMP_RET_KILL_PROCESS);
 }
 
+/* With what would say of which file a descriptor is, when one is mapped. */
+static void forbid_looks(void)
+{
+    static const int looks[] = {SYS_fstat, SYS_readlink, SYS_kcmp};
+    int fd = open("/bin/sh", O_RDONLY);
+    void *mapped;
+
+    forbid_with(looks, sizeof(looks) / sizeof(*looks), SECCOMP_RET_KILL_PROCESS);
+    mapped = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    printf("mapped: %d\n", mapped != MAP_FAILED && memcmp(mapped, "\177ELF", 4) == 0);
+    close(fd);
+}
+
 static const int uncommon[] = {
     SYS_memfd_create,     SYS_membarrier, SYS_close_range,    SYS_pidfd_open, SYS_pidfd_getfd,
     SYS_userfaultfd,      SYS_ioctl,      SYS_renameat2,      SYS_flock,      SYS_getrandom,
@@ -519,6 +533,7 @@ static const struct {
     {"forbid_files", forbid_files},
     {"forbid_killing", forbid_killing},
     {"forbid_rest", forbid_rest},
+    {"forbid_looks", forbid_looks},
     {"clone_forbids", clone_forbids},
     {"vfork_forbids", vfork_forbids},
     {"vfork_forbids_clock", vfork_forbids_clock},

@@ -10,18 +10,23 @@
  * WAY: poll, select, epoll, syscall; dup: poll of a duplicate; merge: of a merged one; info: an
  * ioctl that asks; import: into another fence or semaphore, and waits with that; signal: poll, and
  * a signal handler polls, too, whatever the program is doing; vfork: poll, after a child of vfork()
- * has closed its descriptors.
+ * has closed its descriptors; sandbox: epoll, with ppoll forbidden (seccomp).
  */
 #include "tests/vulkan/vk_small.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <linux/sync_file.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -200,12 +205,38 @@ static void wait_vfork(int fd)
     wait_poll(fd);
 }
 
+/* On pain of death no call of those that this program does not make itself. */
+static void forbid_poll(void)
+{
+    static bool done;
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ppoll, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof(code) / sizeof(*code), .filter = code};
+
+    if (done)
+        return;
+    done = true;
+    check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    check(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void wait_sandbox(int fd)
+{
+    forbid_poll();
+    wait_epoll(fd);
+}
+
 static const struct {
     const char *name;
     void (*wait)(int fd);
 } ways[] = {{"poll", wait_poll},       {"select", wait_select}, {"epoll", wait_epoll},
             {"dup", wait_dup},         {"merge", wait_merge},   {"info", wait_info},
-            {"syscall", wait_syscall}, {"signal", wait_signal}, {"vfork", wait_vfork}};
+            {"syscall", wait_syscall}, {"signal", wait_signal}, {"vfork", wait_vfork},
+            {"sandbox", wait_sandbox}};
 
 static void import_and_wait(const struct small *s, int fd)
 {

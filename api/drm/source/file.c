@@ -94,7 +94,7 @@ struct drm_file drm_file_known(int fd)
 /* The child of vfork() has descriptors of its own, but our table is its parent's. */
 static bool is_own_gpu_file(struct drm_file f)
 {
-    return f.node != DRM_NODE_NONE && getpid() == atomic_load(&owner);
+    return f.node != DRM_NODE_NONE && !tsm_sandboxed() && getpid() == atomic_load(&owner);
 }
 
 void drm_file_forget(int fd)
@@ -396,6 +396,8 @@ static __attribute__((noinline)) struct drm_file look(int fd, enum drm_how how, 
     struct question q = {.fd = fd, .how = how, .path = path};
     int saved_errno = errno;
 
+    if (tsm_sandboxed())
+        return q.file; /* nothing that we know */
     tsm_own_stack_run(look_on_own_stack, &q);
     errno = saved_errno;
     return q.file;
@@ -418,7 +420,7 @@ void drm_file_tell(int fd, struct drm_file f, enum drm_how how)
     struct question q = {.fd = fd, .how = how, .file = f};
     int saved_errno = errno;
 
-    if (!f.told)
+    if (!f.told && !tsm_sandboxed())
         tsm_own_stack_run(tell_on_own_stack, &q);
     errno = saved_errno;
 }
@@ -447,7 +449,7 @@ struct drm_file drm_file_mapped(int fd)
     struct question q = {.fd = fd, .file = drm_file_of(fd)};
     int saved_errno = errno;
 
-    if (q.file.node == DRM_NODE_DRM)
+    if (q.file.node == DRM_NODE_DRM && !tsm_sandboxed())
         tsm_own_stack_run(map_on_own_stack, &q);
     errno = saved_errno;
     return q.file;
@@ -473,7 +475,7 @@ void drm_file_created(int fd, enum drm_node node)
     int saved_errno = errno;
 
     drm_file_forget(fd);
-    if (fd >= 0)
+    if (fd >= 0 && !tsm_sandboxed())
         introduce(fd, &facts, DRM_HOW_MADE);
     errno = saved_errno;
 }
@@ -534,7 +536,7 @@ unsigned drm_file_highest(void)
 
 bool drm_is_first_thread(void)
 {
-    return (pid_t)syscall(SYS_gettid) == getpid();
+    return !tsm_sandboxed() && (pid_t)syscall(SYS_gettid) == getpid();
 }
 
 void drm_files_unshared(void)
@@ -582,5 +584,6 @@ static void doubt_on_own_stack(void *argument)
 
 void drm_file_doubted(int fd)
 {
-    tsm_own_stack_run(doubt_on_own_stack, &fd);
+    if (!tsm_sandboxed())
+        tsm_own_stack_run(doubt_on_own_stack, &fd);
 }

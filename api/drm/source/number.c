@@ -64,15 +64,15 @@ static void before(struct call *s)
         break;
     case SYS_prctl:
         if (s->a == PR_SET_SECCOMP)
-            s->ended = tsm_sandbox_comes((unsigned)s->b, (const void *)s->c);
+            s->ended = tsm_sandbox_comes((unsigned)s->b, (const void *)s->c, false);
         if (s->a == PR_SET_TSC && s->b == PR_TSC_SIGSEGV)
             tsm_clock_forbidden();
         break;
     case SYS_seccomp:
         if (s->a == SECCOMP_SET_MODE_STRICT || s->a == SECCOMP_SET_MODE_FILTER)
-            s->ended = tsm_sandbox_comes(s->a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
-                                                                         : SECCOMP_MODE_FILTER,
-                                         (const void *)s->c);
+            s->ended = tsm_sandbox_comes(
+                s->a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT : SECCOMP_MODE_FILTER,
+                (const void *)s->c, (s->b & SECCOMP_FILTER_FLAG_TSYNC) != 0);
         break;
     default:
         break;

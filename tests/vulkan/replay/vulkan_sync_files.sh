@@ -53,6 +53,19 @@ done
 # What a child of vfork() closes are its own descriptors.
 test_driver=fds
 sync fence vfork
+# Recording ends before the work is sent: what it closes then are not the program's descriptors.
+LD_PRELOAD="$TEST_CAPTURE $behind" TS_OUTPUT=stopped.sbt TS_STOP_CALL=44 TS_TEST_DRIVER=fds "$TEST_VULKAN/vk_sync" fence poll >sync.out ||
+    fail "stopped: does not end well"
+LD_PRELOAD=$behind TS_TEST_DRIVER=fds "$TEST_VULKAN/vk_sync" fence poll >plain.out || fail "stopped: fails without us"
+cmp plain.out sync.out || fail "stopped: recording changed the output"
+# A program that forbids itself, on pain of death, what recording would look with goes on, and sees what the device
+# wrote; of the rest there is no trace.
+LD_PRELOAD=$behind TS_TEST_DRIVER=fds "$TEST_VULKAN/vk_sync" fence sandbox >plain.out || fail "sandbox: fails without us"
+LD_PRELOAD="$TEST_CAPTURE $behind" TS_OUTPUT=sandbox.sbt TS_TEST_DRIVER=fds "$TEST_VULKAN/vk_sync" fence sandbox >sync.out ||
+    fail "sandbox: does not end well"
+cmp plain.out sync.out || fail "sandbox: recording changed the output"
+tracesmith check sandbox.sbt
+TS_TEST_DRIVER=fds status 2 tsreplay sandbox.sbt
 # Nobody knows how to wait for some stages of a batch: the trace says so.
 LD_PRELOAD=$behind TS_TEST_DRIVER=fds "$TEST_VULKAN/vk_sync" stages poll >plain.out || fail "stages: fails without us"
 LD_PRELOAD="$TEST_CAPTURE $behind" TS_OUTPUT=stages.sbt TS_TEST_DRIVER=fds,late "$TEST_VULKAN/vk_sync" stages poll >sync.out ||
