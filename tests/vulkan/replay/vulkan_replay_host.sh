@@ -18,10 +18,14 @@ status 0 tsreplay --check=2 --timeout=30 event.sbt
 record_vulkan zeros.sbt "$TEST_VULKAN/vk_host" zeros >zeros.out
 status 0 tsreplay --check=2 zeros.sbt
 
+# On a machine so slow that the first submit takes 5 seconds it is not waited for, as the trace then says.
 record_vulkan write.sbt "$TEST_VULKAN/vk_host" write >write.out
-for round in 1 2 3; do
-    all_equal 1 write.sbt
-done
+tsview write.sbt >calls
+if ! grep -q 'work that was not done within 5 seconds' calls; then
+    for round in 1 2 3; do
+        all_equal 1 write.sbt
+    done
+fi
 
 # Of its own memory, too, that it has imported, what it wrote before the event is there before it.
 unset TS_CHECKSUM
