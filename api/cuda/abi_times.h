@@ -25,6 +25,10 @@ enum tsm_emu_times_state {
     TSM_EMU_TIMES_NONE, /* the call sent nothing: it failed, or became part of a graph */
 };
 
+/* A command of a ticket has ended. `node`: the CUgraphNodeType that such a command is, -1: none.
+ * Called on a thread of the device that holds its lock: calls nothing of the driver. */
+typedef void (*tsm_emu_watcher)(void *user, int node, uint64_t start_ns, uint64_t end_ns);
+
 /* Any thread may call these, with no restriction on what it holds; none of them waits for the
  * device or counts as a call of the driver. */
 struct tsm_emu_times {
@@ -53,6 +57,10 @@ struct tsm_emu_times {
      * does what they send: they are a recorder's, not the program's. They may be nested. A wait
      * does not move the thread's clock, and a question is answered as of that clock. */
     void (*aside)(bool begins);
+
+    /* Has the end of each command told that the ticket gets from now on. Call it between begin and
+     * end. */
+    void (*watch)(struct tsm_emu_ticket *ticket, tsm_emu_watcher watcher, void *user);
 };
 
 /* Returns NULL before cuInit(). Valid as long as the library is loaded. */

@@ -17,6 +17,8 @@ struct tsm_emu_ticket {
     unsigned pending; /* commands that are not done */
     bool is_dropped;
     struct span work, marks;
+    tsm_emu_watcher watcher; /* or NULL */
+    void *watcher_user;
 };
 
 static _Thread_local struct tsm_emu_ticket *current;
@@ -46,6 +48,9 @@ void emu_ticket_done(struct emu_command *command)
     if (!ticket)
         return;
     extend(command->type == &emu_command_mark ? &ticket->marks : &ticket->work, command);
+    if (ticket->watcher)
+        ticket->watcher(ticket->watcher_user, command->type->node - 1, command->start_ns,
+                        command->done_ns);
     if (!--ticket->pending && ticket->is_dropped)
         free(ticket);
 }
@@ -105,14 +110,24 @@ static void drop(struct tsm_emu_ticket *ticket)
         free(ticket);
 }
 
+static void watch(struct tsm_emu_ticket *ticket, tsm_emu_watcher watcher, void *user)
+{
+    pthread_mutex_lock(&emu_scheduler.lock);
+    ticket->watcher_user = user;
+    ticket->watcher = watcher;
+    pthread_mutex_unlock(&emu_scheduler.lock);
+}
+
 __attribute__((visibility("default"))) const struct tsm_emu_times *tsm_emu_times(void);
 
 const struct tsm_emu_times *tsm_emu_times(void)
 {
     static const struct tsm_emu_times real = {
-        TSM_EMU_TIMES_VERSION, false, emu_clock, begin, end, read_ticket, drop, emu_clock_aside};
+        TSM_EMU_TIMES_VERSION, false, emu_clock,       begin, end,
+        read_ticket,           drop,  emu_clock_aside, watch};
     static const struct tsm_emu_times simulated = {
-        TSM_EMU_TIMES_VERSION, true, emu_clock, begin, end, read_ticket, drop, emu_clock_aside};
+        TSM_EMU_TIMES_VERSION, true, emu_clock,       begin, end,
+        read_ticket,           drop, emu_clock_aside, watch};
 
     if (!emu_settings.has_times)
         return NULL;
