@@ -123,12 +123,18 @@ static bool parse_vk_memory(struct tsm_settings *out, const char *text)
 
 static bool parse_gpu_time(struct tsm_settings *out, const char *text)
 {
-    int i = parse_choice(text, (const char *const[]){"off", "events", "commands", NULL});
+    int i = parse_choice(text, (const char *const[]){"off", "events", "commands", "cupti", NULL});
 
     out->gpu_time_commands = i == 2;
+    out->gpu_time_cupti = i == 3;
     if (i >= 0)
         out->gpu_time = i >= 1;
     return i >= 0 || parse_bool(&out->gpu_time, text);
+}
+
+static bool parse_cupti(struct tsm_settings *out, const char *text)
+{
+    return parse_text(out->cupti, sizeof(out->cupti), text);
 }
 
 static bool parse_drm(struct tsm_settings *out, const char *text)
@@ -363,13 +369,17 @@ static const struct tsm_setting table[] = {
      "that "
      "a replay has something to compare.",
      parse_vk_results},
-    {"TS_GPU_TIME", "off|events|commands", "off",
+    {"TS_GPU_TIME", "off|events|commands|cupti", "off",
      "Record when the GPU ran each command (0 and 1 mean off and events): of Vulkan each batch of "
-     "a submit, of CUDA "
-     "each command outside of stream captures, of HSA each dispatch and copy. commands: of Vulkan "
-     "each dispatch, draw, "
-     "copy and fill inside of command buffers, too.",
+     "a submit, of CUDA each command outside of stream captures, of HSA each dispatch and copy. "
+     "commands: also what is inside of Vulkan's command buffers. cupti: of CUDA by CUPTI, with the "
+     "nodes of launched graphs.",
      parse_gpu_time},
+    {"TS_CUPTI", "PATH", "",
+     "NVIDIA's libcupti for TS_GPU_TIME=cupti; by default libcupti.so.13, .12 or libcupti.so, as "
+     "the "
+     "loader finds it.",
+     parse_cupti},
     {"TS_DRM", "auto|off|all|calls", "auto",
      "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
      "recorded, whose driver makes them; all, besides it, but not inside its calls; calls, the "

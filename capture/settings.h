@@ -65,6 +65,8 @@ struct tsm_settings {
     enum tsm_vk_memory_mode vk_memory; /* TS_VK_MEMORY=auto|pages|hash|shadow */
     bool vk_results;                   /* TS_VK_RESULTS=0|1 */
     bool gpu_time;                     /* TS_GPU_TIME=1: when the GPU carried out each command */
+    bool gpu_time_cupti;               /* ... of CUDA by CUPTI */
+    char cupti[TSM_PATH_MAX];          /* TS_CUPTI: path of libcupti; empty: the usual names */
     bool gpu_time_commands;            /* ... and each one inside of a Vulkan command buffer */
     enum tsm_drm_mode drm;             /* TS_DRM=auto|off|all|calls */
     enum tsm_full_mode full;           /* TS_FULL=block|drop */

@@ -6,6 +6,7 @@
 #include "api/cuda/source/source.h"
 
 #include "base/text.h"
+#include "api/cuda/source/cupti/cupti.h"
 #include "api/cuda/source/emu_times.h"
 #include "api/cuda/source/encode.h"
 #include "api/cuda/cuda_hooks.h"
@@ -83,6 +84,8 @@ void cuda_describe(void)
     cuda_gpu_time_wanted = tsm_session_settings()->gpu_time;
     cuda_emu_times_bind();
     tsm_inside_enter();
+    if (tsm_session_settings()->gpu_time_cupti)
+        cuda_cupti_begin_session();
     if (real.cuDriverGetVersion(&version) == CUDA_SUCCESS) {
         tsm_format(text, sizeof(text), "%d", version);
         tsm_session_metadata("cuda.driver_version", text);

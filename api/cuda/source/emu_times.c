@@ -12,6 +12,11 @@ void cuda_emu_times_found(void *function)
     ask = (tsm_emu_times_function)function;
 }
 
+bool cuda_emu_times_are_there(void)
+{
+    return ask != NULL;
+}
+
 void cuda_emu_times_bind(void)
 {
     if (ask && !cuda_emu_times)

@@ -13,6 +13,9 @@ extern const struct tsm_emu_times *cuda_emu_times;
 /* The driver's function of that name, or NULL. */
 void cuda_emu_times_found(void *function);
 
+/* Is the driver the software GPU, initialised or not, that says its times? */
+bool cuda_emu_times_are_there(void);
+
 /* Asks it. The driver is initialised; any thread, any number of times. */
 void cuda_emu_times_bind(void);
 

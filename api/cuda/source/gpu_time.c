@@ -12,6 +12,7 @@
 
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "api/cuda/source/cupti/cupti.h"
 #include "api/cuda/source/emu_times.h"
 #include "api/cuda/source/encode.h"
 #include "api/cuda/source/source.h"
@@ -37,6 +38,7 @@ struct cuda_timed {
     struct pool *pool;
     struct cuda_timed *next;       /* in flight: the next younger one; free: any */
     struct tsm_emu_ticket *ticket; /* of the software GPU, in place of what follows */
+    uint64_t cupti;                /* the command's number there, in place of what follows; or 0 */
     CUevent first, last;
     CUstream raw;
     uint64_t position;
@@ -94,12 +96,17 @@ static struct pool *find_pool(const struct cuda_context *context)
     return pool;
 }
 
+static bool needs_events(void)
+{
+    return !cuda_emu_times && !__atomic_load_n(&cuda_cupti_is_on, __ATOMIC_ACQUIRE);
+}
+
 /* Two threads may create one at once; both are used. */
 static struct pool *pool_of(const struct cuda_context *context)
 {
-    struct pool *pool = context || cuda_emu_times ? find_pool(context) : NULL;
+    struct pool *pool = context || !needs_events() ? find_pool(context) : NULL;
 
-    if (pool || (!context && !cuda_emu_times))
+    if (pool || (!context && needs_events()))
         return pool;
     pool = tsm_session_keep(&arena, sizeof(*pool));
     if (!pool)
@@ -120,7 +127,7 @@ static void give(struct cuda_timed *timed)
     timed->pool->free = timed;
 }
 
-/* The lock is held. */
+/* The lock is held. For commands without events. */
 static void add_tickets(struct pool *pool)
 {
     struct cuda_timed *list = tsm_session_keep(&arena, PAIRS_AT_ONCE * sizeof(*list));
@@ -155,15 +162,18 @@ static struct cuda_timed *take(struct pool *pool)
     struct cuda_timed *timed;
 
     tsm_lock_take(&pool->lock);
-    if (!pool->free && pool->count < TIMED_MAX && cuda_emu_times) {
+    if (!pool->free && pool->count < TIMED_MAX && !pool->context) {
         add_tickets(pool);
     } else if (!pool->free && pool->count < TIMED_MAX && cuda_context_enter(pool->context)) {
         add_pairs(pool);
         cuda_context_leave();
     }
     timed = pool->free;
-    if (timed)
+    if (timed) {
         pool->free = timed->next;
+        timed->ticket = NULL;
+        timed->cupti = 0;
+    }
     tsm_lock_give(&pool->lock);
     return timed;
 }
@@ -171,18 +181,26 @@ static struct cuda_timed *take(struct pool *pool)
 /* ---- commands ------------------------------------------------------------------------------ */
 
 /* Marks where the command begins. */
-static bool begin(struct cuda_timed *timed)
+static bool begin(struct cuda_timed *timed, const struct tsm_call *call, bool is_graph)
 {
-    if (!cuda_emu_times)
+    if (!timed->pool->context && __atomic_load_n(&cuda_cupti_is_on, __ATOMIC_ACQUIRE)) {
+        timed->cupti = cuda_cupti_begin(call, is_graph);
+        return timed->cupti != 0;
+    }
+    if (timed->pool->context)
         return real.cuEventRecord(timed->first, timed->raw) == CUDA_SUCCESS;
-    timed->ticket = cuda_emu_times->begin();
+    timed->ticket = cuda_emu_times ? cuda_emu_times->begin() : NULL;
     return timed->ticket != NULL;
 }
 
-/* Marks where it ends, if there is anything to mark. */
+/* Marks where it ends, if there is anything to mark. False: there is nothing to ask for here. */
 static bool end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wait)
 {
-    if (!cuda_emu_times)
+    if (timed->cupti) {
+        cuda_cupti_end(timed->cupti, ok);
+        return false; /* its time comes from there */
+    }
+    if (timed->pool->context)
         return ok && (wait == CUDA_HOST_WAITS ||
                       real.cuEventRecord(timed->last, timed->raw) == CUDA_SUCCESS);
     if (!timed->ticket)
@@ -193,16 +211,16 @@ static bool end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wait)
     return ok;
 }
 
-struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream stream,
-                                       bool per_thread)
+static struct cuda_timed *start(const struct tsm_call *call, CUstream stream, bool per_thread,
+                                bool is_graph)
 {
     CUstream raw = stream ? stream : per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
     struct cuda_timed *timed;
     struct pool *pool;
 
-    if (!call->stream || cuda_is_captured(call) || (!cuda_emu_times && cuda_capture_runs()))
+    if (!call->stream || cuda_is_captured(call) || (needs_events() && cuda_capture_runs()))
         return NULL;
-    pool = pool_of(cuda_emu_times ? NULL : cuda_stream_context(stream));
+    pool = pool_of(needs_events() ? cuda_stream_context(stream) : NULL);
     timed = pool ? take(pool) : NULL;
     if (!timed) {
         tsm_session_unmodelled("TS_GPU_TIME: too many commands under way, some are not timed",
@@ -212,10 +230,22 @@ struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream str
     timed->raw = raw;
     timed->stream = tsm_stream_number(call->stream);
     timed->position = call->position;
-    if (begin(timed))
+    if (begin(timed, call, is_graph))
         return timed;
     cuda_gpu_time_end(timed, false, CUDA_HOST_GOES_ON);
     return NULL;
+}
+
+struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream stream,
+                                       bool per_thread)
+{
+    return start(call, stream, per_thread, false);
+}
+
+struct cuda_timed *cuda_gpu_time_start_graph(const struct tsm_call *call, CUstream stream,
+                                             bool per_thread)
+{
+    return start(call, stream, per_thread, true);
 }
 
 void cuda_gpu_time_end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wait)
@@ -421,6 +451,8 @@ static void collect(struct pool *pool, uint32_t left)
 
 void cuda_gpu_time_collect(void)
 {
+    if (__atomic_load_n(&cuda_cupti_is_on, __ATOMIC_ACQUIRE))
+        cuda_cupti_collect(true);
     for (struct pool *pool = atomic_load(&pools); pool && !tsm_inside(); pool = pool->next)
         if (__atomic_load_n(&pool->oldest, __ATOMIC_RELAXED) && is_current(pool))
             collect(pool, UINT32_MAX);
@@ -428,6 +460,8 @@ void cuda_gpu_time_collect(void)
 
 void cuda_gpu_time_collect_some(void)
 {
+    if (__atomic_load_n(&cuda_cupti_is_on, __ATOMIC_ACQUIRE))
+        cuda_cupti_collect(false);
     for (struct pool *pool = atomic_load(&pools); pool && !tsm_inside(); pool = pool->next) {
         if (!__atomic_load_n(&pool->oldest, __ATOMIC_RELAXED) || !is_current(pool))
             continue;

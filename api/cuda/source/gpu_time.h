@@ -7,6 +7,8 @@
  * Nothing is timed while any stream is captured (an event would become part of the graph, a query
  * would end the capture), and nothing when CUDA_TIMED_MAX commands of a context are under way.
  *
+ * With TS_GPU_TIME=cupti there are no events of ours either: cupti/cupti.h.
+ *
  * The software GPU says itself when it ran what (api/cuda/abi_times.h); then there are no events of
  * ours, and what is sent beside a capture is timed, too.
  */
@@ -30,7 +32,12 @@ extern bool cuda_gpu_time_wanted;
 
 /* Records the first event. The call has its place on a stream; the real function is called next.
  * Returns NULL if the command is not timed. */
-struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream stream, bool per_thread);
+struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream stream,
+                                       bool per_thread);
+
+/* Works like it, for a launch of a graph: its nodes may have times of their own. */
+struct cuda_timed *cuda_gpu_time_start_graph(const struct tsm_call *call, CUstream stream,
+                                             bool per_thread);
 
 static inline struct cuda_timed *cuda_gpu_time_begin(const struct tsm_call *call, CUstream stream,
                                                      bool per_thread)
@@ -39,13 +46,13 @@ static inline struct cuda_timed *cuda_gpu_time_begin(const struct tsm_call *call
                                                      : NULL;
 }
 
-/* Records the second event. The real function has returned; the call still holds the stream. `ok`: the
- * command was sent. `timed` is not NULL. */
+/* Records the second event. The real function has returned; the call still holds the stream. `ok`:
+ * the command was sent. `timed` is not NULL. */
 void cuda_gpu_time_end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wait);
 
-/* Writes the times that are known by now: all, or (cheaper) some of the oldest. Call outside of a call. */
+/* Writes the times that are known by now: all, or (cheaper) some of the oldest. Call outside of a
+ * call. */
 void cuda_gpu_time_collect(void);
 void cuda_gpu_time_collect_some(void);
-
 
 #endif

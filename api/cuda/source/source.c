@@ -6,6 +6,7 @@
 
 #include "api/cuda/cuda_calls.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "api/cuda/source/cupti/cupti.h"
 
 static void forked(void)
 {
@@ -17,6 +18,7 @@ static void forked(void)
     cuda_checkpoint_forked();
     cuda_virtual_forked();
     cuda_values_forked();
+    cuda_cupti_forked();
     cuda_describe_again();
 }
 
@@ -33,4 +35,7 @@ const struct tsm_source cuda_source = {
     .save = cuda_checkpoint_save,
     .is_complete = cuda_stream_is_complete,
     .forked = forked,
+    .opening = cuda_cupti_opening,
+    .ending = cuda_cupti_ending,
+    .unseen = cuda_cupti_unseen,
 };

@@ -23,7 +23,7 @@ def check(records, is_ordered):
                 and 'captured' not in r['flags'] and 'failed' not in r['flags']}
     times = {}
     for seq, r in enumerate(records):
-        if r['call'] != 'gpu_time':
+        if r['call'] != 'gpu_time' or r['args']['command']:  # a node of a graph: cupti_times.py
             continue
         args = r['args']
         place = (args['of_stream'], args['of_position'])

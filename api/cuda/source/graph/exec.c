@@ -453,7 +453,7 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
     if (call.stream)
         tsm_device_may_write(&call, NULL, 0);
     tsm_device_announced(&call);
-    timed = cuda_gpu_time_begin(&call, stream, per_thread);
+    timed = cuda_gpu_time_wanted ? cuda_gpu_time_start_graph(&call, stream, per_thread) : NULL;
     result = real_launch(raw, stream);
     if (timed)
         cuda_gpu_time_end(timed, result == CUDA_SUCCESS, CUDA_HOST_GOES_ON);
