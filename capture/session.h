@@ -97,6 +97,9 @@ struct tsm_session {
     uint32_t flush_done;   /* ... and of the last one answered; futex */
     uint32_t finish_wanted;
     pid_t drain_thread;
+    /* Children that were forked in a signal handler which may have interrupted code of ours. */
+    uint32_t forked_count;
+    int forked[64];
     uint32_t lanes_cut;   /* the lanes file was made shorter: what is in lanes is lost */
     bool lanes_guarded;   /* SIGBUS comes to us */
     uint32_t last_thread; /* futex: see capture/process/last_thread.c */

@@ -79,6 +79,7 @@ void tsm_session_finish(void)
         return;
     if (tsm_live_state_now() != TSM_LIVE_OFF) {
         tell_unseen();
+        tsm_forks_write(s);
         tsm_readbacks_end(s);
     }
     end(s);
@@ -95,6 +96,7 @@ void tsm_session_stop(const char *reason)
 
     if (!s)
         return;
+    tsm_forks_write(s);
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
     note.slots[note.slot_count++] = tsm_intern_in(s, reason, strlen(reason));

@@ -39,4 +39,7 @@ void tsm_note_left(const struct tsm_call *call);
 /* UNMODELLED: how often an interned text was said. */
 uint32_t tsm_notes_count(const struct tsm_session *session, uint32_t text);
 
+/* Writes the FORK records of children that signal handlers forked in the midst of code of ours. */
+void tsm_forks_write(struct tsm_session *session);
+
 #endif

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
 /* By id of the interned text: how often. Touched where used only. */
 struct tsm_notes {
     uint32_t counts[TSM_INTERN_COUNT_MAX];
@@ -57,20 +59,53 @@ uint32_t tsm_notes_count(const struct tsm_session *s, uint32_t text)
     return __atomic_load_n(&s->notes->counts[text], __ATOMIC_RELAXED);
 }
 
-void tsm_session_forked(int child)
+static void write_fork(struct tsm_session *s, int child)
 {
-    struct tsm_session *s = tsm_session_current();
     struct tsm_note note = {.call = SBT_CORE_FORK, .stream = SBT_STREAM_NONE, .slot_count = 2};
     struct tsm_lane *lane;
 
-    if (!s)
-        return;
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
     note.slots[0] = (uint64_t)child;
     if (lane)
         tsm_note_write(lane, &note);
     tsm_inside_leave();
+}
+
+/* A signal handler may have interrupted code of ours that writes to this thread's lane. */
+static void remember_fork(struct tsm_session *s, int child)
+{
+    uint32_t i = __atomic_fetch_add(&s->forked_count, 1, __ATOMIC_RELAXED);
+
+    if (i < COUNT(s->forked))
+        __atomic_store_n(&s->forked[i], child, __ATOMIC_RELEASE);
+    else if (tsm_thread.session == s)
+        tsm_lane_lost(tsm_thread.lane, SBT_STREAM_NONE, tsm_ticks());
+}
+
+void tsm_forks_write(struct tsm_session *s)
+{
+    for (uint32_t i = 0; i < COUNT(s->forked) && !tsm_inside(); i++) {
+        int child = __atomic_exchange_n(&s->forked[i], 0, __ATOMIC_ACQUIRE);
+        if (child)
+            write_fork(s, child);
+    }
+    __atomic_store_n(&s->forked_count, 0, __ATOMIC_RELAXED);
+}
+
+void tsm_session_forked(int child)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    if (!s)
+        return;
+    if (tsm_inside()) {
+        remember_fork(s, child);
+        return;
+    }
+    if (__atomic_load_n(&s->forked_count, __ATOMIC_RELAXED))
+        tsm_forks_write(s);
+    write_fork(s, child);
 }
 
 void tsm_checksum_write(uint32_t stream, uint64_t position, uint64_t address, uint64_t size,
