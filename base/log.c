@@ -32,20 +32,32 @@ static bool parse_level(enum tsm_log_level *out, const char *text, size_t size)
     return false;
 }
 
-static void add_rule(const char *text, size_t size)
+static bool parse_rule(struct rule *out, const char *text, size_t size)
 {
     const char *colon = memchr(text, ':', size);
     size_t domain_size = colon ? (size_t)(colon - text) : 0;
     const char *level = colon ? colon + 1 : text;
-    struct rule *rule = &rules[rule_count];
 
-    if (rule_count == RULE_COUNT_MAX || domain_size >= sizeof(rule->domain))
-        return;
-    if (!parse_level(&rule->level, level, size - (size_t)(level - text)))
-        return;
-    memcpy(rule->domain, text, domain_size);
-    rule->domain[domain_size] = '\0';
-    rule_count++;
+    if (domain_size >= sizeof(out->domain) ||
+        !parse_level(&out->level, level, size - (size_t)(level - text)))
+        return false;
+    memcpy(out->domain, text, domain_size);
+    out->domain[domain_size] = '\0';
+    return true;
+}
+
+bool tsm_log_accepts(const char *setting)
+{
+    struct rule rule;
+    unsigned count = 1;
+
+    while (*setting) {
+        size_t size = strcspn(setting, ",");
+        if (!parse_rule(&rule, setting, size) || count++ == RULE_COUNT_MAX)
+            return false;
+        setting += size + (setting[size] == ',');
+    }
+    return true;
 }
 
 void tsm_log_configure(const char *setting)
@@ -54,7 +66,8 @@ void tsm_log_configure(const char *setting)
     rule_count = 1;
     while (setting && *setting) {
         size_t size = strcspn(setting, ",");
-        add_rule(setting, size);
+        if (rule_count < RULE_COUNT_MAX && parse_rule(&rules[rule_count], setting, size))
+            rule_count++;
         setting += size + (setting[size] == ',');
     }
 }

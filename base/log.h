@@ -3,9 +3,10 @@
  * Log lines for people who debug TraceSmith itself. Results and errors for users do not come here:
  * tools print those.
  *
- * TS_LOG chooses what is written to stderr: a comma-separated list of LEVEL or DOMAIN:LEVEL. A domain
- * is a source file without its suffix, or a folder: TS_LOG=warn,capture/lane/lane:debug,emu:info; of
- * its path any part will do that consists of whole names: lane/lane, capture. Default: warn.
+ * TS_LOG chooses what is written to stderr: a comma-separated list of LEVEL or DOMAIN:LEVEL. A
+ * domain is a source file without its suffix, or a folder:
+ * TS_LOG=warn,capture/lane/lane:debug,emu:info; of its path any part will do that consists of whole
+ * names: lane/lane, capture. Default: warn.
  *
  * Safe inside a traced program: one write(2) a line, no malloc, no stdio, no lock, errno preserved.
  */
@@ -26,6 +27,9 @@ enum tsm_log_level {
         if ((level) <= TSM_LOG_WARN || tsm_log_wants((level), __FILE__))                           \
             tsm_log_write((level), __FILE__, __VA_ARGS__);                                         \
     } while (0)
+
+/* Tests whether this is a value for TS_LOG. */
+bool tsm_log_accepts(const char *setting);
 
 /* Apply a TS_LOG value; NULL means the default. Call before other threads log. */
 void tsm_log_configure(const char *setting);

@@ -65,24 +65,10 @@ static bool is_early(const struct tsm_source *source, const struct tsm_call_desc
     }
 }
 
-/* Is `name` an item of the comma-separated `list`? */
-static bool listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-
-    while (*list) {
-        size_t item = strcspn(list, ",");
-        if (item == length && memcmp(list, name, length) == 0)
-            return true;
-        list += item + (list[item] == ',');
-    }
-    return false;
-}
-
 static void learn_types(struct tsm_session *s, const struct tsm_source *source)
 {
     const struct tsm_api_description *api = source->description;
-    bool excluded = s->settings.apis[0] && !listed(s->settings.apis, api->name);
+    bool excluded = !tsm_settings_want_api(s->settings.apis, api->name);
 
     for (size_t i = 0; i < api->call_count; i++) {
         const struct sbt_schema *schema = api->calls[i].schema;

@@ -223,9 +223,46 @@ static bool parse_rate(struct tsm_settings *out, const char *text)
     return parse_number(&out->rate_max, text, UINT64_MAX);
 }
 
+static bool is_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; *list; list += strcspn(list, ","), list += *list == ',') {
+        if (strcspn(list, ",") == length && memcmp(list, name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Tests whether the list names at least one API, and nothing else. */
+static bool is_api_list(const char *list)
+{
+    static const char *const names[] = {"cuda", "vulkan", "hsa", "hip", "drm", NULL};
+    bool names_one = false;
+
+    while (*list) {
+        size_t length = strcspn(list, ",");
+        char name[8] = "";
+
+        if (length >= sizeof(name))
+            return false;
+        memcpy(name, list, length);
+        if (length && parse_choice(name, names) < 0)
+            return false;
+        names_one |= length > 0;
+        list += length + (list[length] == ',');
+    }
+    return names_one;
+}
+
 static bool parse_apis(struct tsm_settings *out, const char *text)
 {
-    return parse_text(out->apis, sizeof(out->apis), text);
+    return (!*text || is_api_list(text)) && parse_text(out->apis, sizeof(out->apis), text);
+}
+
+bool tsm_settings_want_api(const char *apis, const char *name)
+{
+    return !apis || !is_api_list(apis) || is_listed(apis, name);
 }
 
 static bool parse_streams(struct tsm_settings *out, const char *text)
@@ -335,7 +372,7 @@ static bool parse_patience(struct tsm_settings *out, const char *text)
 
 static bool parse_log(struct tsm_settings *out, const char *text)
 {
-    return parse_text(out->log, sizeof(out->log), text);
+    return tsm_log_accepts(text) && parse_text(out->log, sizeof(out->log), text);
 }
 
 static const struct tsm_setting table[] = {
@@ -396,7 +433,8 @@ static const struct tsm_setting table[] = {
     {"TS_KEEP", "SECONDS", "0", "Keep only commands of the last SECONDS; 0 keeps all.", parse_keep},
     {"TS_SAMPLE", "N", "0", "Record every Nth command only; 0 or 1 records all.", parse_sample},
     {"TS_RATE", "N", "0", "Record at most N commands a second; 0 is no limit.", parse_rate},
-    {"TS_APIS", "LIST", "", "Record these APIs only, comma-separated.", parse_apis},
+    {"TS_APIS", "cuda|vulkan|hsa|hip|drm", "", "Record these APIs only, comma-separated.",
+     parse_apis},
     {"TS_STREAMS", "LIST", "", "Record commands of these streams only, comma-separated numbers.",
      parse_streams},
     {"TS_KERNELS", "GLOB", "", "Record launches of GPU functions with such a name only.",
@@ -449,8 +487,9 @@ void tsm_settings_parse(struct tsm_settings *out, const char *(*lookup)(const ch
         table[i].parse(out, table[i].default_text);
         if (text && !table[i].parse(out, text)) {
             table[i].parse(out, table[i].default_text);
-            tsm_log(TSM_LOG_WARN, "%s=%s is not one of %s; using %s", table[i].name, text,
-                    table[i].argument, *table[i].default_text ? table[i].default_text : "none");
+            tsm_log(TSM_LOG_WARN, "%s=%s is not one of %s; %s%s", table[i].name, text,
+                    table[i].argument, *table[i].default_text ? "using " : "it is ignored",
+                    table[i].default_text);
         }
     }
 }

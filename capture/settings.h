@@ -106,6 +106,9 @@ const struct tsm_setting *tsm_settings_table(size_t *count);
 /* Defaults, then each variable that `lookup` finds (getenv in the product). */
 void tsm_settings_parse(struct tsm_settings *out, const char *(*lookup)(const char *name));
 
+/* Tests whether TS_APIS with this value (NULL: not set) lets the API be recorded. */
+bool tsm_settings_want_api(const char *apis, const char *name);
+
 /* Expand %p %h %r %% of `pattern`. `attempt` > 0 adds ".N" before the suffix, for a second session
  * of one process. Returns false when it does not fit. */
 bool tsm_output_path(char *out, size_t size, const char *pattern, unsigned attempt);

@@ -266,6 +266,12 @@ static int write_schemas(struct sbt_writer *w)
     return error;
 }
 
+static uint64_t optional_features(const struct tsm_settings *settings)
+{
+    return (settings->contents ? 0 : SBT_OPTIONAL_NO_CONTENTS) |
+           (settings->readback == TSM_READBACK_HASH ? SBT_OPTIONAL_NO_READBACKS : 0);
+}
+
 /* Session of the trace, and of the files beside it. */
 static struct sbt_session session_of(const struct tsm_session *s)
 {
@@ -273,7 +279,7 @@ static struct sbt_session session_of(const struct tsm_session *s)
         .start_monotonic_ns = s->start.monotonic_ns,
         .start_realtime_ns = s->start_realtime_ns,
         .clock = "monotonic",
-        .optional_features = s->settings.contents ? 0 : SBT_OPTIONAL_NO_CONTENTS,
+        .optional_features = optional_features(&s->settings),
     };
 
     memcpy(session.id, s->id, sizeof(session.id));

@@ -11,6 +11,16 @@
 
 #include <string.h>
 
+/* Tests whether the pieces that a record of this type names need not be there. */
+static bool may_lack_pieces(const struct sbt_checker *c, uint32_t type)
+{
+    const uint64_t features = c->header.optional_features;
+
+    return features & SBT_OPTIONAL_NO_CONTENTS ||
+           (features & SBT_OPTIONAL_NO_READBACKS &&
+            type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK));
+}
+
 static void check_pieces(struct sbt_checker *c, const struct sbt_record *r, uint32_t slot,
                          const struct sbt_blob *blob)
 {
@@ -19,7 +29,7 @@ static void check_pieces(struct sbt_checker *c, const struct sbt_record *r, uint
     if (blob->bytes && !sbt_check_is_compact(c))
         sbt_check_say(c, "record %llu: slot %u holds its bytes, which takes feature 1",
                       (unsigned long long)r->seq, slot);
-    if (c->header.optional_features & SBT_OPTIONAL_NO_CONTENTS)
+    if (may_lack_pieces(c, r->type))
         return;
     for (uint64_t i = 0; i < blob->piece_count; i++) {
         memcpy(key.bytes, blob->keys + 16 * i, sizeof(key.bytes));

@@ -387,6 +387,10 @@ struct sbt_mapping {
  * recorded; their hashes tell what is equal. Nothing of it can be replayed. */
 #define SBT_OPTIONAL_NO_CONTENTS 1ull
 
+/* An optional feature: pieces that READBACK records name need not be there (TS_READBACK=hash). A
+ * replay compares their hashes. */
+#define SBT_OPTIONAL_NO_READBACKS 2ull
+
 /* Metadata of such a trace: what was taken out of it, separated by commas, "contents" included. */
 #define SBT_METADATA_REDACTED "redacted"
 

@@ -8,5 +8,6 @@ TS_STACKS=all show --threads=2
 TS_STACKS=all show --stacks=off -o /tmp/a.sbt
 tsrecord --stacks=maybe true || echo "exit $?"
 tsrecord --lane-size=3 true || echo "exit $?"
+tsrecord --apis=nonsense true || echo "exit $?"
 tsrecord --capture=0 true || echo "exit $?"
 tsrecord || echo "exit $?"

@@ -129,9 +129,18 @@ static int drop_piece(struct passage *p, const struct sbt_blob *blob, uint64_t i
     return 0;
 }
 
-static int copy_pieces(struct passage *p, const struct sbt_blob *blob)
+static bool may_lack_pieces(const struct passage *p)
 {
     const uint64_t features = sbt_reader_session(p->copy->reader)->optional_features;
+
+    return features & SBT_OPTIONAL_NO_CONTENTS ||
+           (features & SBT_OPTIONAL_NO_READBACKS &&
+            p->record.type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK));
+}
+
+static int copy_pieces(struct passage *p, const struct sbt_blob *blob)
+{
+    const bool may_lack = may_lack_pieces(p);
     uint8_t piece[SBT_PIECE_SIZE];
     struct sbt_key key;
     int error = 0;
@@ -144,7 +153,7 @@ static int copy_pieces(struct passage *p, const struct sbt_blob *blob)
         int size = sbt_reader_piece(p->copy->reader, &key, piece);
         if (is_ours(size))
             error = size;
-        else if (size == TSM_E_NOT_FOUND && features & SBT_OPTIONAL_NO_CONTENTS)
+        else if (size == TSM_E_NOT_FOUND && may_lack)
             continue; /* the copy has none, either */
         else if (size < 0 || (uint64_t)size < (left < SBT_PIECE_SIZE ? left : SBT_PIECE_SIZE))
             error = drop_piece(p, blob, i);

@@ -80,7 +80,7 @@ bool vk_environment_wants(void)
 
     if (capture && strcmp(capture, "0") == 0)
         return false;
-    if (apis && *apis && !listed(apis, "vulkan", ","))
+    if (!tsm_settings_want_api(apis, "vulkan"))
         return false;
     return !mark || strcmp(mark, MARK_VALUE) != 0 || manifests[0] || is_preloaded();
 }

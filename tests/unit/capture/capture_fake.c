@@ -58,7 +58,7 @@ static const struct tsm_call_description calls[] = {
 };
 
 static const struct tsm_api_description description = {.api = FAKE_API,
-                                                       .name = "fake",
+                                                       .name = "cuda", /* one that TS_APIS knows */
                                                        .calls = calls,
                                                        .call_count =
                                                            sizeof(calls) / sizeof(calls[0])};

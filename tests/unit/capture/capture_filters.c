@@ -162,7 +162,9 @@ int main(void)
     check_filter("TS_THREAD_NAMES", "capture_*", 100);
     check_filter("TS_SAMPLE", "4", 25);
     check_filter("TS_RATE", "10", 10);
-    check_filter("TS_APIS", "fake", 100);
+    check_filter("TS_APIS", "vulkan,cuda", 100);
+    check_filter("TS_APIS", "nonsense", 100); /* ignored */
+    check_calls("TS_APIS", "vulkan", 0, 0);
     check_calls("TS_START_CALL", "151", 25, 100); /* what makes objects is there from the start */
     check_calls("TS_STOP_CALL", "50", 25, 25);
     test_drop();

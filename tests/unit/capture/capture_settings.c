@@ -45,6 +45,23 @@ static void test_values(void)
     CHECK_EQ_INT(s.streams[2], 11);
 }
 
+static void test_apis(void)
+{
+    static const char *const bad[] = {"nonsense",    ",",         ",,",
+                                      "cuda,vulcan", "cuda, drm", "cuda:drm"};
+
+    CHECK_EQ_STR(with("TS_APIS", "hip,hsa").apis, "hip,hsa");
+    CHECK_EQ_STR(with("TS_APIS", "drm,").apis, "drm,");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CHECK_EQ_STR(with("TS_APIS", bad[i]).apis, "");
+        CHECK(tsm_settings_want_api(bad[i], "vulkan"));
+    }
+    CHECK(tsm_settings_want_api(NULL, "vulkan"));
+    CHECK(tsm_settings_want_api("", "vulkan"));
+    CHECK(tsm_settings_want_api("cuda,vulkan", "vulkan"));
+    CHECK(!tsm_settings_want_api("cuda,drm", "vulkan"));
+}
+
 /* The default is used, and one line says so. */
 static void test_bad_values(void)
 {
@@ -55,6 +72,11 @@ static void test_bad_values(void)
     CHECK_EQ_INT(with("TS_STREAMS", "1,x").stream_count, 0);
     CHECK_EQ_INT(with("TS_CAPTURE", "yes").enabled, true);
     CHECK_EQ_STR(with("TS_OUTPUT", "").output, "trace.sbt");
+    CHECK_EQ_STR(with("TS_LOG", "info,lane:debug").log, "info,lane:debug");
+    CHECK_EQ_STR(with("TS_LOG", "").log, "");
+    CHECK_EQ_STR(with("TS_LOG", "verbose").log, "warn");
+    CHECK_EQ_STR(with("TS_LOG", "info,lane:all").log, "warn");
+    CHECK_EQ_STR(with("TS_LOG", ",").log, "warn");
 }
 
 static void test_checkpoint(void)
@@ -98,6 +120,7 @@ static void test_path(void)
 int main(void)
 {
     test_values();
+    test_apis();
     test_bad_values();
     test_checkpoint();
     test_path();

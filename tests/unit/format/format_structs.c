@@ -237,6 +237,44 @@ static void test_round_trip(void)
     CHECK_EQ_STR(last_violation, "record 3: slot 0 names a piece that is not there before it");
 }
 
+/* A READBACK record whose piece is not there, and perhaps another such record, whose piece must be.
+ */
+static int check_readback(uint64_t features, bool has_other)
+{
+    const uint64_t slots[] = {0, 0, 0, 8, SBT_BLOB_KEYED_SIZE(8)};
+    const uint32_t type = SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK);
+    struct sbt_session session = sample_session;
+    uint8_t reference[SBT_BLOB_KEYED_SIZE(8)];
+    struct sbt_record record = {.type = type, .slot_count = 5, .slots = slots, .data = reference};
+    struct sbt_writer *w;
+
+    tsm_put_u64(reference, 8);
+    memset(reference + 8, 0x5a, 16);
+    record.stream = SBT_STREAM_NONE;
+    record.data_size = sizeof(reference);
+    session.optional_features = features;
+    remove(sample_path("readback.sbt"));
+    CHECK_EQ_INT(sbt_writer_create(&w, sample_path("readback.sbt"), &session, NULL), 0);
+    declare(w);
+    CHECK_EQ_INT(sbt_writer_schema(w, sbt_core_schema(SBT_CORE_READBACK)), 0);
+    CHECK_EQ_INT(sbt_writer_record(w, &record), 0);
+    if (has_other)
+        CHECK_EQ_INT(add_kept(w, "12345678", 8, false), 0);
+    finish(w);
+    violations = 0;
+    return sbt_check(sample_path("readback.sbt"), report, NULL);
+}
+
+static void test_readbacks_without_bytes(void)
+{
+    CHECK_EQ_INT(check_readback(SBT_OPTIONAL_NO_READBACKS, false), 0);
+    CHECK_EQ_INT(check_readback(0, false), 1);
+    CHECK_EQ_STR(last_violation, "record 0: slot 4 names a piece that is not there before it");
+    CHECK_EQ_INT(check_readback(SBT_OPTIONAL_NO_READBACKS, true), 1);
+    CHECK_EQ_STR(last_violation, "record 1: slot 0 names a piece that is not there before it");
+    CHECK_EQ_INT(check_readback(SBT_OPTIONAL_NO_CONTENTS, true), 0);
+}
+
 static void test_refused_by_the_writer(void)
 {
     const struct sbt_member bad_members[] = {MEMBER("b", BLOB, ONE, "")};
@@ -397,6 +435,7 @@ int main(void)
     struct sbt_writer *w = create("empty.sbt", false);
 
     test_round_trip();
+    test_readbacks_without_bytes();
     test_refused_by_the_writer();
     test_append();
     declare(w);
