@@ -33,6 +33,7 @@ struct side {
     struct entry *entries;                        /* room for all threads or streams */
     uint32_t *pairs;                              /* of threads: number in the other trace */
     uint32_t *object_pairs, *stream_pairs;
+    size_t *object_at; /* in by_object: no user before has no pair */
     uint8_t *is_guess; /* of threads */
 };
 
@@ -40,6 +41,9 @@ struct search {
     struct side sides[2];
     uint32_t *fresh; /* threads of trace 0 that were paired, and not yet followed */
     size_t fresh_count;
+    uint32_t *open; /* objects of trace 0 that have a pair; their users may be pairs */
+    size_t open_count;
+    bool picks_users; /* of open objects */
 };
 
 static uint32_t *make_pairs(size_t count)
@@ -54,19 +58,32 @@ static uint32_t *make_pairs(size_t count)
 static int compare_by_thread(const void *a, const void *b);
 static int compare_by_object(const void *a, const void *b);
 
-static void sort_links(struct side *s)
+/* Sorts the links of each object by where they are, of threads that begin alike, or have one color.
+ */
+static void sort_users(struct side *s, bool by_color)
 {
-    const size_t count = s->usage.link_count, size = count * sizeof(*s->by_thread);
+    const size_t count = s->usage.link_count;
 
     if (!count)
         return;
-    memcpy(s->by_thread, s->usage.links, size);
-    memcpy(s->by_object, s->usage.links, size);
-    for (size_t i = 0; i < count; i++) /* threads that begin alike, in the same place */
-        s->by_object[i].where =
-            tsm_usage_mix(s->by_object[i].where, s->usage.threads[s->by_object[i].thread].begin);
-    qsort(s->by_thread, count, sizeof(*s->by_thread), compare_by_thread);
+    memcpy(s->by_object, s->usage.links, count * sizeof(*s->by_object));
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t thread = s->by_object[i].thread;
+        s->by_object[i].where = tsm_usage_mix(
+            s->by_object[i].where, by_color ? s->colors[thread] : s->usage.threads[thread].begin);
+    }
     qsort(s->by_object, count, sizeof(*s->by_object), compare_by_object);
+}
+
+static void sort_links(struct side *s)
+{
+    const size_t count = s->usage.link_count;
+
+    if (!count)
+        return;
+    sort_users(s, false);
+    memcpy(s->by_thread, s->usage.links, count * sizeof(*s->by_thread));
+    qsort(s->by_thread, count, sizeof(*s->by_thread), compare_by_thread);
     for (size_t i = 0; i < count; i++) {
         s->thread_ends[s->by_thread[i].thread] = i + 1;
         s->object_ends[s->by_object[i].object] = i + 1;
@@ -95,10 +112,11 @@ static int prepare(struct side *s)
     s->pairs = make_pairs(threads);
     s->object_pairs = make_pairs(objects);
     s->stream_pairs = make_pairs(streams);
+    s->object_at = calloc(objects, sizeof(*s->object_at));
     s->is_guess = calloc(threads, sizeof(*s->is_guess));
     if (!s->by_thread || !s->by_object || !s->thread_ends || !s->object_ends || !s->colors ||
         !s->object_names || !s->entries || !s->pairs || !s->object_pairs || !s->stream_pairs ||
-        !s->is_guess)
+        !s->object_at || !s->is_guess)
         return tsm_fail(TSM_E_MEMORY, "no memory to compare %zu threads", threads);
     sort_links(s);
     return 0;
@@ -117,6 +135,7 @@ static void finish(struct side *s)
     free(s->pairs);
     free(s->object_pairs);
     free(s->stream_pairs);
+    free(s->object_at);
     free(s->is_guess);
 }
 
@@ -302,16 +321,58 @@ static void follow_thread(struct search *s, uint32_t a, uint32_t b)
         s->sides[0].object_pairs[x] = y;
         s->sides[1].object_pairs[y] = x;
         follow_object(s, x, y);
+        if (s->picks_users)
+            s->open[s->open_count++] = x;
     }
 }
 
-/* Makes a pair, and those that follow from it. */
+/* Finds two users of a pair of objects, in the same place and of one color, that have no pair. */
+static bool find_users(struct search *s, uint32_t x, uint32_t *a, uint32_t *b)
+{
+    struct span spans[2];
+    const uint32_t objects[2] = {x, s->sides[0].object_pairs[x]};
+    bool found = false;
+
+    for (int i = 0; i < 2; i++) {
+        const struct side *side = &s->sides[i];
+        spans[i] = span_of(side->by_object, side->object_ends, objects[i]);
+        if (side->object_at[objects[i]])
+            spans[i].at = side->by_object + side->object_at[objects[i]];
+    }
+    while (!found && spans[0].at < spans[0].end && spans[1].at < spans[1].end) {
+        const int lower = spans[0].at->where > spans[1].at->where;
+        if (s->sides[0].pairs[spans[0].at->thread] != NO_PAIR)
+            spans[0].at++;
+        else if (s->sides[1].pairs[spans[1].at->thread] != NO_PAIR)
+            spans[1].at++;
+        else if (spans[0].at->where != spans[1].at->where)
+            spans[lower].at++;
+        else
+            found = true;
+    }
+    for (int i = 0; i < 2; i++)
+        s->sides[i].object_at[objects[i]] = (size_t)(spans[i].at - s->sides[i].by_object);
+    if (found) {
+        *a = spans[0].at->thread;
+        *b = spans[1].at->thread;
+    }
+    return found;
+}
+
+/* Makes a pair, and those that follow from it. Of threads that use its objects alike any may stand
+ * for any other, but none for one that uses other objects. */
 static void make_pair(struct search *s, uint32_t a, uint32_t b, bool is_guess)
 {
     note_pair(s, a, b, is_guess);
-    while (s->fresh_count) {
-        const uint32_t next = s->fresh[--s->fresh_count];
-        follow_thread(s, next, s->sides[0].pairs[next]);
+    while (s->fresh_count || s->open_count) {
+        if (s->fresh_count) {
+            const uint32_t next = s->fresh[--s->fresh_count];
+            follow_thread(s, next, s->sides[0].pairs[next]);
+        } else if (find_users(s, s->open[s->open_count - 1], &a, &b)) {
+            note_pair(s, a, b, is_guess);
+        } else {
+            s->open_count--;
+        }
     }
 }
 
@@ -355,23 +416,26 @@ static size_t count_colors(struct side *s)
     return colors;
 }
 
-/* Colors threads by all that they do; those that have a pair already by it. */
-static void start_colors(struct search *s)
+/* Colors threads by what they do; those that have a pair already by it. */
+static void start_colors(struct search *s, bool by_results)
 {
     for (int i = 0; i < 2; i++) {
         const struct side *side = &s->sides[i];
-        for (size_t k = 0; k < side->usage.thread_count; k++)
-            side->colors[k] = side->pairs[k] == NO_PAIR ? side->usage.threads[k].all
-                                                        : (i ? side->pairs[k] : (uint32_t)k);
+        for (size_t k = 0; k < side->usage.thread_count; k++) {
+            const struct tsm_usage_thread *thread = &side->usage.threads[k];
+            side->colors[k] = side->pairs[k] != NO_PAIR ? (i ? side->pairs[k] : (uint32_t)k)
+                              : by_results              ? thread->full
+                                                        : thread->all;
+        }
     }
 }
 
 /* Refines both traces' colors, the same number of rounds, until that tells no more apart. */
-static void refine(struct search *s)
+static void refine(struct search *s, bool by_results)
 {
     size_t before = 0, after = 0;
 
-    start_colors(s);
+    start_colors(s, by_results);
     for (unsigned round = 0; round < ROUNDS_MAX && (!round || after > before); round++) {
         before = after;
         after = 0;
@@ -383,19 +447,67 @@ static void refine(struct search *s)
     }
 }
 
+/* Pairs threads whose objects are used by others alike. */
+static void pair_by_colors(struct search *s, bool by_results, bool guesses)
+{
+    struct groups g;
+
+    refine(s, by_results);
+    for (int i = 0; i < 2; i++) {
+        sort_users(&s->sides[i], true);
+        memset(s->sides[i].object_at, 0,
+               s->sides[i].usage.objects.count * sizeof(*s->sides[i].object_at));
+    }
+    s->picks_users = true;
+    g = begin_groups(s, true, 0);
+    pair_groups(s, &g, guesses, false);
+    s->picks_users = false;
+    for (int i = 0; i < 2; i++)
+        sort_users(&s->sides[i], false);
+}
+
+static bool has_rest(const struct search *s)
+{
+    bool rest[2] = {false, false};
+
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < s->sides[i].usage.thread_count; k++)
+            rest[i] |= s->sides[i].pairs[k] == NO_PAIR;
+    return rest[0] && rest[1];
+}
+
+/* Pairs threads that only results, or what others do with their objects, tell apart. */
+static int pair_alike(struct search *s, struct sbt_reader *const readers[2])
+{
+    int error = 0;
+
+    if (!has_rest(s))
+        return 0;
+    for (int i = 0; i < 2 && !error; i++)
+        error = tsm_usage_collect_results(&s->sides[i].usage, readers[i]);
+    if (error)
+        return error;
+    pair_by_colors(s, true, false);
+    pair_by(s, offsetof(struct tsm_usage_thread, full), false, true);
+    if (has_rest(s))
+        pair_by_colors(s, false, true);
+    return 0;
+}
+
 /* Surest first: threads that nobody else can be, and what follows from them. */
-static void pair_threads(struct search *s)
+static int pair_threads(struct search *s, struct sbt_reader *const readers[2])
 {
     const size_t all = offsetof(struct tsm_usage_thread, all);
     const size_t stable = offsetof(struct tsm_usage_thread, stable);
     const size_t begin = offsetof(struct tsm_usage_thread, begin);
     struct groups g;
+    int error;
 
     pair_by(s, all, false, true);
     pair_by(s, begin, false, true);
-    refine(s);
-    g = begin_groups(s, true, 0);
-    pair_groups(s, &g, false, false);
+    error = pair_alike(s, readers);
+    if (error)
+        return error;
     pair_by(s, all, true, false);
     pair_by(s, stable, true, false);
     /* These differ, whichever is taken for which. */
@@ -407,6 +519,7 @@ static void pair_threads(struct search *s)
         if (k < g.counts[1] && s->sides[0].pairs[g.lists[0][i].index] == NO_PAIR)
             make_pair(s, g.lists[0][i].index, g.lists[1][k].index, false);
     }
+    return 0;
 }
 
 static size_t count_threads(const struct tsm_usage *usage)
@@ -522,7 +635,8 @@ static bool note_streams(struct tsm_counterparts *out, const struct search *s)
             ok = tsm_map_set(&out->guessed_streams, mine->threads[i].queue, 1);
     for (size_t i = 0; i < mine->stream_count && ok; i++) {
         const uint32_t pair = s->sides[0].stream_pairs[i];
-        if (is_guessed_stream(&s->sides[0], &mine->streams[i]))
+        ok = tsm_map_set(&out->own_streams, mine->streams[i].number, 1);
+        if (ok && is_guessed_stream(&s->sides[0], &mine->streams[i]))
             ok = tsm_map_set(&out->guessed_streams, mine->streams[i].number, 1);
         if (ok &&
             (mine->streams[i].is_shared || (pair != NO_PAIR && theirs->streams[pair].is_shared)))
@@ -570,10 +684,12 @@ int tsm_counterparts_find(struct tsm_counterparts *out, struct sbt_reader *const
             error = prepare(&s.sides[i]);
     }
     s.fresh = malloc((s.sides[0].usage.thread_count + 1) * sizeof(*s.fresh));
-    if (!error && !s.fresh)
+    s.open = malloc((s.sides[0].usage.objects.count + 1) * sizeof(*s.open));
+    if (!error && (!s.fresh || !s.open))
         error = tsm_fail(TSM_E_MEMORY, "no memory to compare threads");
+    if (!error)
+        error = pair_threads(&s, readers);
     if (!error) {
-        pair_threads(&s);
         guess_queues(&s);
         for (enum stream_key by = BY_MAKER; by <= BY_NUMBER; by++)
             pair_streams_by(&s, by);
@@ -584,6 +700,7 @@ int tsm_counterparts_find(struct tsm_counterparts *out, struct sbt_reader *const
     finish(&s.sides[0]);
     finish(&s.sides[1]);
     free(s.fresh);
+    free(s.open);
     return error;
 }
 
@@ -592,6 +709,7 @@ void tsm_counterparts_finish(struct tsm_counterparts *c)
     tsm_map_finish(&c->threads[0]);
     tsm_map_finish(&c->threads[1]);
     tsm_map_finish(&c->streams);
+    tsm_map_finish(&c->own_streams);
     tsm_map_finish(&c->guessed_threads);
     tsm_map_finish(&c->guessed_streams);
     tsm_map_finish(&c->shared_streams);
@@ -612,7 +730,10 @@ uint64_t tsm_counterparts_thread(struct tsm_counterparts *c, int trace, uint64_t
 
 uint64_t tsm_counterparts_stream(const struct tsm_counterparts *c, int trace, uint64_t number)
 {
-    return trace ? tsm_map_get(&c->streams, number, number) : number;
+    if (!trace)
+        return number;
+    return tsm_map_get(&c->streams, number,
+                       tsm_map_find(&c->own_streams, number) ? LONE_STREAM | number : number);
 }
 
 /* ---- strands ------------------------------------------------------------------------------ */

@@ -19,6 +19,7 @@
 struct tsm_counterparts {
     struct tsm_map threads[2];      /* id -> number + 1: those with one number are a pair */
     struct tsm_map streams;         /* number in trace 1 -> that in trace 0 */
+    struct tsm_map own_streams;     /* numbers in trace 0 */
     struct tsm_map guessed_threads; /* numbers, */
     struct tsm_map guessed_streams; /* and numbers of streams in trace 0, of which several could
                                        stand for the same one */

@@ -473,7 +473,8 @@ static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const str
     int error, result;
     bool varies;
 
-    d->pairing.is_by_chance = may_vary(d, sequence, a, b, NULL) || is_guessed(d, sequence, NULL);
+    /* A guess makes pairs, too: it must be without contradiction, or equality proves nothing. */
+    d->pairing.is_by_chance = may_vary(d, sequence, a, b, NULL);
     result = tsm_field_diff(&f, &input);
     if (result < 0)
         return result;

@@ -148,8 +148,8 @@ static void add_value(struct visit *v, uint32_t index)
     sbt_value_finish(&value);
 }
 
-/* Words of an argument block: addresses, and what else the kernel gets. */
-static void add_arguments(struct visit *v, const uint8_t *bytes, size_t size)
+/* Words of an argument block, or of what is sent: addresses, and what else the GPU gets. */
+static void add_words(struct visit *v, const uint8_t *bytes, size_t size)
 {
     for (size_t at = 0; at < size; at += 8) {
         const size_t length = size - at < 8 ? size - at : 8;
@@ -176,12 +176,18 @@ static void add_data(struct visit *v, uint32_t index)
     if (!sbt_record_bytes(v->record, index, &bytes, &size))
         return;
     if (field->role == SBT_ROLE_ARGUMENTS) {
-        add_arguments(v, bytes, size);
+        add_words(v, bytes, size);
     } else if (tsm_pairing_list(field->detail)) {
         add_list(v, field->detail, bytes, size);
     } else {
         add_bytes(v, bytes, size);
     }
+}
+
+static uint64_t hash_blob(const struct sbt_blob *blob)
+{
+    return blob->bytes ? tsm_hash64(blob->bytes, blob->size)
+                       : tsm_hash64(blob->keys, 16 * blob->piece_count);
 }
 
 /* Whether a record has its payload may be chance (flag late), and what it holds may be addresses.
@@ -198,8 +204,10 @@ static void add_blob(struct visit *v, uint32_t index)
             add_list(v, detail, blob.bytes, (size_t)blob.size);
         return;
     }
-    v->all = tsm_usage_mix(v->all, blob.bytes ? tsm_hash64(blob.bytes, blob.size)
-                                              : tsm_hash64(blob.keys, 16 * blob.piece_count));
+    if (blob.bytes && blob.size % 8 == 0)
+        add_words(v, blob.bytes, (size_t)blob.size);
+    else
+        v->all = tsm_usage_mix(v->all, hash_blob(&blob));
 }
 
 static void add_text(struct visit *v, uint64_t id)
@@ -207,6 +215,16 @@ static void add_text(struct visit *v, uint64_t id)
     const char *text = sbt_reader_string(v->reader, (uint32_t)id);
 
     add_stable(v, text ? tsm_hash64(text, strlen(text)) : 0);
+}
+
+static struct tsm_usage_stream *find_stream(struct visit *v, uint32_t number);
+
+/* A stream that no command is sent to must stand for one stream, too. */
+static void add_stream(struct visit *v, uint64_t number)
+{
+    if (number < SBT_STREAM_NONE)
+        find_stream(v, (uint32_t)number);
+    add_link(v, KIND_STREAM, number, 0);
 }
 
 static void add_field(struct visit *v, uint32_t index)
@@ -217,7 +235,7 @@ static void add_field(struct visit *v, uint32_t index)
     v->part++;
     if (field->role == SBT_ROLE_STREAM_MADE ||
         (field->type == SBT_FIELD_UINT && !strcmp(field->detail, SBT_DETAIL_STREAM)))
-        add_link(v, KIND_STREAM, slot, 0);
+        add_stream(v, slot);
     else if (field->type == SBT_FIELD_STRING)
         add_text(v, slot);
     else if (field->type == SBT_FIELD_BYTES)
@@ -335,7 +353,7 @@ static void add_call(struct visit *v)
         add_field(v, i);
     thread = &v->usage->threads[v->thread];
     thread->order = tsm_usage_mix(thread->order, v->all);
-    thread->all = is_queue(v) ? thread->all + v->all : thread->order;
+    thread->full = thread->all = is_queue(v) ? thread->all + v->all : thread->order;
     thread->stable = tsm_usage_mix(thread->stable, v->stable);
     if (thread->call_count++ < BEGIN_CALLS)
         thread->begin = tsm_usage_mix(
@@ -371,6 +389,77 @@ int tsm_usage_collect(struct tsm_usage *out, struct sbt_reader *reader,
         error = visit(&v);
     }
     sbt_cursor_destroy(cursor);
+    return error;
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+/* Tests for bytes of which it is not chance that there are any: of others there may be more when
+ * the program asks more often. */
+static bool is_result(const struct sbt_record *record)
+{
+    return record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) &&
+           !(record->flags & SBT_RECORD_HELD);
+}
+
+/* Notes which command of which thread stands at a place of a stream that several use: its position
+ * is chance. */
+static bool note_place(struct tsm_usage *u, struct tsm_map *places, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
+{
+    const uint64_t stream = tsm_map_get(&u->stream_numbers, record->stream, 0);
+    const uint64_t thread = tsm_map_get(&u->thread_numbers, tsm_usage_sender(record, schema), 0);
+
+    return !stream || !thread || !u->streams[stream - 1].is_shared ||
+           tsm_map_set(places, tsm_usage_mix(record->stream, record->position),
+                       thread << 32 | ++u->threads[thread - 1].command_count);
+}
+
+static uint64_t hash_result(const struct sbt_record *record, const struct sbt_schema *schema)
+{
+    const int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    struct sbt_blob blob;
+
+    if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
+        return 0;
+    return hash_blob(&blob);
+}
+
+static void add_result(struct tsm_usage *u, const struct tsm_map *places,
+                       const struct sbt_record *record, const struct sbt_schema *schema)
+{
+    const uint64_t number = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+    const uint64_t stream = tsm_map_get(&u->stream_numbers, number, 0);
+    uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
+    uint32_t thread = stream ? u->streams[stream - 1].sender : UINT32_MAX;
+
+    if (stream && u->streams[stream - 1].is_shared) {
+        position = tsm_map_get(places, tsm_usage_mix(number, position), 0);
+        thread = (uint32_t)(position >> 32) - 1;
+        position = (uint32_t)position;
+    }
+    if (thread != UINT32_MAX)
+        u->threads[thread].full += tsm_usage_mix(position, hash_result(record, schema));
+}
+
+int tsm_usage_collect_results(struct tsm_usage *u, struct sbt_reader *reader)
+{
+    const struct sbt_record *record;
+    struct sbt_cursor *cursor = NULL;
+    struct tsm_map places = {0};
+    int error = sbt_cursor_create(&cursor, reader, NULL, 1);
+
+    while (!error && (error = sbt_cursor_next(cursor, &record)) == 1) {
+        const struct sbt_schema *schema = tsm_survey_schema(reader, record);
+        error = 0;
+        if (schema && is_result(record))
+            add_result(u, &places, record, schema);
+        else if (schema && record->stream != SBT_STREAM_NONE && !tsm_survey_is_wait(schema) &&
+                 !note_place(u, &places, record, schema))
+            error = tsm_fail(TSM_E_MEMORY, "no memory for who sent what");
+    }
+    sbt_cursor_destroy(cursor);
+    tsm_map_finish(&places);
     return error;
 }
 

@@ -16,7 +16,9 @@ struct tsm_usage_thread {
     uint64_t order;  /* of all calls in their order */
     uint64_t stable; /* the same, without bytes that may hold addresses */
     uint64_t begin;  /* of the first calls, without any bytes */
+    uint64_t full;   /* `all`, and what came back: see tsm_usage_collect_results() */
     uint32_t call_count;
+    uint32_t command_count;
     uint32_t link_count;
     uint32_t made_count; /* streams that it made */
     uint32_t queue;      /* number in records of the queue's stream, or SBT_STREAM_NONE */
@@ -56,6 +58,8 @@ struct tsm_usage {
  * links. */
 int tsm_usage_collect(struct tsm_usage *out, struct sbt_reader *reader,
                       const struct tsm_extents *extents, size_t thread_count);
+/* Reads the trace once more, for `full`. */
+int tsm_usage_collect_results(struct tsm_usage *usage, struct sbt_reader *reader);
 void tsm_usage_finish(struct tsm_usage *usage);
 
 /* Returns the id of the thread that sent a command, or made a call; of the queue's, if it was found

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 -- which threads of two traces stand for each other. */
+#include "tests/unit/check.h"
+#include "tests/unit/replay/replay_sample.h"
+
+#include "tracesmith/analysis.h"
+
+#define BASE(thread) (SAMPLE_BASE + 0x1000 * (uint64_t)(thread))
+#define EVENT        9
+
+static struct sample s;
+static struct tsm_diff_result result;
+
+static void on(uint32_t thread)
+{
+    s.thread = thread;
+}
+
+/* Makes the stream of that number. */
+static void make_stream(uint32_t stream)
+{
+    sample_call(&s, MAKE_STREAM, SBT_STREAM_NONE, stream, stream, 0);
+}
+
+static struct sbt_reader *finish(void)
+{
+    sample_end(&s);
+    return sample_open(&s);
+}
+
+static enum tsm_verdict diff(struct sbt_reader *a, struct sbt_reader *b)
+{
+    enum tsm_verdict there;
+
+    CHECK_EQ_INT(tsm_diff(&result, a, b, NULL), 0);
+    there = result.verdict;
+    CHECK_EQ_INT(tsm_diff(&result, b, a, NULL), 0);
+    CHECK_EQ_INT(result.verdict, there);
+    sbt_reader_destroy(a);
+    sbt_reader_destroy(b);
+    return there;
+}
+
+/* Two threads with two buffers each and an event in common. `stray`: one of them adds to its second
+ * buffer. */
+static struct sbt_reader *make_twins(uint32_t stray)
+{
+    sample_begin(&s, "twins");
+    for (uint32_t t = 1; t <= 2; t++) {
+        on(t);
+        sample_call(&s, ALLOCATE, SBT_STREAM_NONE, BASE(2 * t), 4096, 0);
+        sample_call(&s, ALLOCATE, SBT_STREAM_NONE, BASE(2 * t + 1), 4096, 0);
+        make_stream(t);
+        sample_add(&s, t, "add_one", BASE(2 * t), 1);
+        sample_add(&s, t, "add_one", BASE(2 * t + (t == stray)), 1);
+        sample_call(&s, SIGNAL, t, EVENT, 0, 0);
+    }
+    return finish();
+}
+
+static void a_stray_twin_is_not_the_same(void)
+{
+    CHECK_EQ_INT(diff(make_twins(0), make_twins(0)), TSM_SAME);
+    CHECK(diff(make_twins(0), make_twins(1)) != TSM_SAME);
+    CHECK(diff(make_twins(0), make_twins(2)) != TSM_SAME);
+}
+
+/* Two leaders with a buffer each, and two workers of each. */
+static struct sbt_reader *make_pools(const uint32_t leaders[4])
+{
+    sample_begin(&s, "pools");
+    for (uint32_t t = 0; t < 2; t++) {
+        on(1 + t);
+        sample_call(&s, ALLOCATE, SBT_STREAM_NONE, BASE(t), 4096, 0);
+    }
+    for (uint32_t t = 0; t < 4; t++) {
+        on(3 + t);
+        make_stream(1 + t);
+        sample_add(&s, 1 + t, "add_one", BASE(leaders[t]), 1);
+    }
+    return finish();
+}
+
+static void workers_belong_to_their_leader(void)
+{
+    const uint32_t in_order[4] = {0, 0, 1, 1}, mixed[4] = {0, 1, 0, 1}, odd[4] = {0, 1, 1, 1};
+
+    CHECK_EQ_INT(diff(make_pools(in_order), make_pools(mixed)), TSM_SAME);
+    CHECK(diff(make_pools(in_order), make_pools(odd)) != TSM_SAME);
+}
+
+/* Two threads that do the same, but for what comes back. */
+static struct sbt_reader *make_results(const char *first, const char *second)
+{
+    sample_begin(&s, "results");
+    for (uint32_t t = 0; t < 2; t++) {
+        on(1 + t);
+        sample_call(&s, ALLOCATE, SBT_STREAM_NONE, BASE(t), 4096, 0);
+        make_stream(1 + t);
+        sample_add(&s, 1 + t, "add_one", BASE(t), 1);
+        sample_call(&s, READ_NOW, 1 + t, BASE(t), 4, 0x7000);
+        sample_readback(&s, 1 + t, 2, t ? second : first, 4, false);
+    }
+    return finish();
+}
+
+static void threads_are_told_apart_by_results(void)
+{
+    CHECK_EQ_INT(diff(make_results("abcd", "efgh"), make_results("efgh", "abcd")), TSM_SAME);
+    CHECK_EQ_INT(diff(make_results("abcd", "efgh"), make_results("efgh", "abce")), TSM_DIFFERENT);
+    CHECK_EQ_INT(diff(make_results("abcd", "efgh"), make_results("abcd", "abcd")), TSM_DIFFERENT);
+}
+
+/* A thread with a stream that nobody made, and that a call names which sends nothing. `calls`: on
+ * another stream, at first. */
+static struct sbt_reader *make_named(uint32_t calls, uint32_t stream, uint32_t named)
+{
+    sample_begin(&s, "named");
+    make_stream(1);
+    sample_call(&s, HANG, 1, 0, 0, 0);
+    on(2);
+    for (uint32_t i = 0; i < calls; i++)
+        sample_call(&s, SIGNAL, 8, EVENT, 0, 0);
+    sample_call(&s, SIGNAL, stream, EVENT, 0, 0);
+    s.flags = SBT_RECORD_FAILED;
+    sample_call(&s, MAKE_STREAM, SBT_STREAM_NONE, 0, named, 0);
+    return finish();
+}
+
+static void two_streams_do_not_stand_for_one(void)
+{
+    for (uint32_t calls = 0; calls < 8; calls++) {
+        CHECK_EQ_INT(diff(make_named(calls, 3, 3), make_named(calls, 4, 4)), TSM_SAME);
+        CHECK(diff(make_named(calls, 3, 3), make_named(calls, 4, 3)) != TSM_SAME);
+    }
+}
+
+int main(void)
+{
+    a_stray_twin_is_not_the_same();
+    workers_belong_to_their_leader();
+    threads_are_told_apart_by_results();
+    two_streams_do_not_stand_for_one();
+    return check_result();
+}
