@@ -22,6 +22,7 @@
 
 #define WAITING_BYTES_MAX ((size_t)64 << 20) /* of records that wait for their counterpart */
 #define PASS_MAX          64
+#define STEPS_MAX         ((uint64_t)16 << 20)
 
 #define SEQ_NONE UINT64_MAX
 
@@ -50,6 +51,7 @@ struct diff {
     bool has_functions;   /* one of the traces */
     bool skips_checksums; /* one of the traces has none */
     bool is_readback;     /* the first difference is in what came back */
+    uint64_t steps;       /* records that may still be read to see what overwrote results */
     int error;            /* memory for sequences ran out */
     char lacking[128]; /* the first difference that records which are missing may explain; "": none
                         */
@@ -190,15 +192,16 @@ static bool has_writers(const struct diff *d)
 
 /* Tests whether more has written to the memory of one of two results before it was taken: when that
  * is depends on when the program asks. */
-static bool is_overwritten_once(const struct diff *d, const struct half *a, const struct half *b)
+static bool is_overwritten_once(struct diff *d, const struct half *a, const struct half *b)
 {
-    return tsm_difference_overwrites(d->sides[0].reader, a->record, a->schema) !=
-           tsm_difference_overwrites(d->sides[1].reader, b->record, b->schema);
+    return tsm_difference_overwrites(d->sides[0].reader, a->record, a->schema, &d->steps) !=
+               tsm_difference_overwrites(d->sides[1].reader, b->record, b->schema, &d->steps) ||
+           !d->steps;
 }
 
 /* Tests whether a difference in the sequence may be chance, or come of settings of the recorder. */
-static bool may_vary(const struct diff *d, const struct tsm_sequence *sequence,
-                     const struct half *a, const struct half *b, const struct tsm_field_diff *f)
+static bool may_vary(struct diff *d, const struct tsm_sequence *sequence, const struct half *a,
+                     const struct half *b, const struct tsm_field_diff *f)
 {
     switch (sequence->kind) {
     case TSM_SEQUENCE_WRITES:
@@ -725,25 +728,6 @@ static int judge(struct diff *d)
     return 0;
 }
 
-/* Words and hashes that were taken out of one of them only would all differ. */
-static int check_redacted(const struct diff *d)
-{
-    const char *lists[2];
-
-    for (int i = 0; i < 2; i++) {
-        lists[i] = sbt_reader_metadata_find(d->sides[i].reader, SBT_METADATA_REDACTED);
-        if (!lists[i])
-            lists[i] = "nothing";
-    }
-    if (strcmp(lists[0], lists[1]) == 0)
-        return 0;
-    return tsm_fail(TSM_E_ARGUMENT,
-                    "%s was taken out of %s, and %s of %s: use 'tracesmith redact' in the same way "
-                    "on both",
-                    lists[0], sbt_reader_name(d->sides[0].reader), lists[1],
-                    sbt_reader_name(d->sides[1].reader));
-}
-
 static int pair_threads(struct diff *d)
 {
     struct sbt_reader *const readers[] = {d->sides[0].reader, d->sides[1].reader};
@@ -756,7 +740,8 @@ static int pair_threads(struct diff *d)
 
 static int survey(struct diff *d)
 {
-    int error = check_redacted(d);
+    struct sbt_reader *const readers[] = {d->sides[0].reader, d->sides[1].reader};
+    int error = tsm_survey_check_redacted(readers);
 
     for (int i = 0; i < 2 && !error; i++) {
         error = sbt_reader_examine(d->sides[i].reader);
@@ -777,6 +762,7 @@ int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reade
     struct tsm_diff_options none = {0};
     struct tsm_diff_result result = {.first = {.call = "", .function = ""}};
     struct diff d = {.sides = {{.reader = a}, {.reader = b}},
+                     .steps = STEPS_MAX,
                      .options = options ? options : &none,
                      .out = &result};
     int error = survey(&d);

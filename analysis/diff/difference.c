@@ -140,7 +140,7 @@ struct place {
 
 static bool overlaps(const struct place *place, uint64_t address, uint64_t size)
 {
-    return address - place->address < place->size || place->address - address < size;
+    return address && (address - place->address < place->size || place->address - address < size);
 }
 
 static bool may_write(const struct place *place, const struct sbt_record *record,
@@ -151,14 +151,19 @@ static bool may_write(const struct place *place, const struct sbt_record *record
     const int arguments = sbt_schema_role(schema, SBT_ROLE_ARGUMENTS);
     const uint8_t *bytes = NULL;
     size_t length = 0;
+    bool is_open = arguments < 0 && schema->kind == SBT_KIND_COMMAND; /* nothing says where */
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
         return overlaps(place, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0), size);
     if (record->stream == SBT_STREAM_NONE)
         return false;
-    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
         if (overlaps(place, sbt_record_role(schema, record, roles[i], 0), size))
             return true;
+        is_open &= sbt_schema_role(schema, roles[i]) < 0;
+    }
+    if (is_open) /* a graph */
+        return true;
     if (arguments < 0 || !sbt_record_bytes(record, (uint32_t)arguments, &bytes, &length))
         return false;
     for (size_t at = 0; at + 8 <= length; at += 8)
@@ -168,11 +173,11 @@ static bool may_write(const struct place *place, const struct sbt_record *record
 }
 
 uint64_t tsm_difference_overwrites(struct sbt_reader *reader, const struct sbt_record *result,
-                                   const struct sbt_schema *schema)
+                                   const struct sbt_schema *schema, uint64_t *steps)
 {
     const uint64_t stream = sbt_record_role(schema, result, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
     const uint64_t position = sbt_record_role(schema, result, SBT_ROLE_OF_POSITION, 0);
-    const struct place place = {sbt_record_role(schema, result, SBT_ROLE_ADDRESS, 0),
+    const struct place place = {sbt_record_role(schema, result, SBT_ROLE_SRC, 0),
                                 sbt_record_role(schema, result, SBT_ROLE_SIZE, 0)};
     const struct sbt_record *record;
     struct sbt_cursor *cursor;
@@ -181,7 +186,7 @@ uint64_t tsm_difference_overwrites(struct sbt_reader *reader, const struct sbt_r
     if (sbt_cursor_create(&cursor, reader, NULL, 0) < 0)
         return 0;
     if (sbt_cursor_seek(cursor, result->seq) >= 0)
-        while (sbt_cursor_previous(cursor, &record) == 1 &&
+        while (*steps && (*steps)-- && sbt_cursor_previous(cursor, &record) == 1 &&
                (record->stream != stream || record->position != position)) {
             schema = sbt_reader_schema(reader, record->type);
             count += schema && record->stream != stream && may_write(&place, record, schema);

@@ -23,9 +23,10 @@ void tsm_difference_locate(struct tsm_difference *d, struct sbt_reader *reader,
                            uint64_t before_seq);
 
 /* Count what wrote, or may have written, to the memory of a result after its command was sent and
- * before the result was taken: commands of other streams, and the host. */
+ * before the result was taken: commands of other streams, and the host. Reads `steps` records at
+ * most, and counts it down. */
 uint64_t tsm_difference_overwrites(struct sbt_reader *reader, const struct sbt_record *result,
-                                   const struct sbt_schema *schema);
+                                   const struct sbt_schema *schema, uint64_t *steps);
 
 /* Fill call, function and stack from the record d->seq. */
 void tsm_difference_name(struct tsm_difference *d, struct sbt_reader *reader);

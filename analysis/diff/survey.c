@@ -74,7 +74,8 @@ static void note_unrecorded(struct tsm_survey *s, struct sbt_reader *reader,
     s->note_count += !find_note(s, n->what);
 }
 
-/* A thread's record holds what all threads have written by then. */
+/* Notes a thread that sends a command: it records what all threads have written to host memory by
+ * then. */
 static void note_writer(struct tsm_survey *s, const struct sbt_record *record)
 {
     s->has_writers |= s->has_writer && s->writer != record->thread;
@@ -145,6 +146,8 @@ static int note(struct tsm_survey *s, struct sbt_reader *reader, const struct sb
         note_core(s, reader, record, schema);
     if (tsm_survey_is_wait(schema))
         return note_wait(s, record, schema);
+    if (SBT_TYPE_API(record->type) != SBT_API_CORE && record->stream != SBT_STREAM_NONE)
+        note_writer(s, record);
     return SBT_TYPE_API(record->type) == SBT_API_CORE ? 0 : note_thread(s, record);
 }
 
@@ -277,6 +280,24 @@ bool tsm_survey_doubt(const struct tsm_survey *s, struct sbt_reader *reader, cha
     else
         return false;
     return true;
+}
+
+/* Words and hashes that were taken out of one of them only would all differ. */
+int tsm_survey_check_redacted(struct sbt_reader *const readers[2])
+{
+    const char *lists[2];
+
+    for (int i = 0; i < 2; i++) {
+        lists[i] = sbt_reader_metadata_find(readers[i], SBT_METADATA_REDACTED);
+        if (!lists[i])
+            lists[i] = "nothing";
+    }
+    if (strcmp(lists[0], lists[1]) == 0)
+        return 0;
+    return tsm_fail(TSM_E_ARGUMENT,
+                    "%s was taken out of %s, and %s of %s: use 'tracesmith redact' in the same way "
+                    "on both",
+                    lists[0], sbt_reader_name(readers[0]), lists[1], sbt_reader_name(readers[1]));
 }
 
 bool tsm_survey_doubt_failures(const struct tsm_survey *survey, const struct tsm_survey *other,

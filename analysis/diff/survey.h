@@ -21,9 +21,9 @@ struct tsm_survey {
     bool has_functions;      /* of the program, which the GPU called, and which wrote host memory */
     uint64_t checksum_count; /* CHECKSUM records */
     uint64_t held_count;     /* HOST_WRITE records that are marked as held back, and HOST_RUNS */
-    uint32_t writer;         /* first thread that has recorded host writes */
+    uint32_t writer;         /* last thread that has sent a command or recorded host writes */
     bool has_writer;
-    bool has_writers;          /* several threads have */
+    bool has_writers;          /* several threads have, each of which records all such writes */
     uint64_t uncompared_count; /* queries and waits */
     uint64_t partial_count;    /* records cut short: TRUNCATED, UNFINISHED */
     uint64_t partial_seq;      /* the first of them */
@@ -44,6 +44,9 @@ struct tsm_survey {
 /* Reads the trace once; memory grows with kinds of failures and threads only. */
 int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader);
 void tsm_survey_finish(struct tsm_survey *survey);
+
+/* Fails unless the same was taken out of both traces. */
+int tsm_survey_check_redacted(struct sbt_reader *const readers[2]);
 
 /* Lowers whole_seq to the first record that says, in one trace only, that something could not be
  * recorded: from there on a record may be missing. */

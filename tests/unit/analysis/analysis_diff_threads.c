@@ -134,8 +134,52 @@ static void two_streams_do_not_stand_for_one(void)
     }
 }
 
+static void checksum(uint32_t of_stream, uint64_t of_position, uint64_t address, char byte)
+{
+    uint8_t hash[16] = {(uint8_t)byte};
+    const uint64_t slots[] = {of_stream, of_position, address, 16, sizeof(hash)};
+
+    const struct sbt_record record = {.seq = s.seq,
+                                      .type = SBT_TYPE(0, SBT_CORE_CHECKSUM),
+                                      .thread = s.thread,
+                                      .stream = SBT_STREAM_NONE,
+                                      .slots = slots,
+                                      .slot_count = 5,
+                                      .data = hash,
+                                      .data_size = sizeof(hash)};
+
+    CHECK_EQ_INT(sbt_writer_record(s.w, &record), 0);
+    s.seq++;
+}
+
+/* A stream's memory is hashed before or after another stream writes to it, or to other memory. */
+static struct sbt_reader *make_hashed(bool is_after, uint64_t written)
+{
+    sample_begin(&s, "hashed");
+    CHECK_EQ_INT(sbt_writer_schema(s.w, sbt_core_schema(SBT_CORE_CHECKSUM)), 0);
+    sample_call(&s, ALLOCATE, SBT_STREAM_NONE, BASE(0), 8192, 0);
+    make_stream(1);
+    make_stream(2);
+    sample_add(&s, 1, "add_one", BASE(0), 1);
+    if (!is_after)
+        checksum(1, 1, BASE(0), 'a');
+    sample_write(&s, 2, written, "abcd", 4);
+    if (is_after)
+        checksum(1, 1, BASE(0), 'b');
+    return finish();
+}
+
+/* row D16 of docs/verdict.md */
+static void a_copy_of_another_stream_may_have_changed_a_checksum(void)
+{
+    CHECK_EQ_INT(diff(make_hashed(false, BASE(0)), make_hashed(false, BASE(0))), TSM_SAME);
+    CHECK_EQ_INT(diff(make_hashed(false, BASE(0)), make_hashed(true, BASE(0))), TSM_CANNOT_TELL);
+    CHECK_EQ_INT(diff(make_hashed(false, BASE(1)), make_hashed(true, BASE(1))), TSM_DIFFERENT);
+}
+
 int main(void)
 {
+    a_copy_of_another_stream_may_have_changed_a_checksum();
     a_stray_twin_is_not_the_same();
     workers_belong_to_their_leader();
     threads_are_told_apart_by_results();

@@ -37,6 +37,7 @@ struct variation {
     unsigned held_writes; /* of host memory, which commands may have written */
     char held_byte;
     bool by_threads;   /* ... each by another one */
+    bool by_other;     /* ... by one that sends no command */
     bool is_scattered; /* there is one of a few bytes among others */
     struct sbt_totals totals;
 };
@@ -170,7 +171,7 @@ static void put_records(const struct variation *v)
         put_blob(SBT_TYPE(0, SBT_CORE_READBACK), v->is_held ? SBT_RECORD_HELD : 0, readback, 4,
                  (char)('a' + v->byte));
     for (unsigned i = 0; i < v->held_writes; i++) {
-        thread = v->by_threads ? 1 + i : 1;
+        thread = v->by_threads ? 1 + i : v->by_other ? 2 : 1;
         put_held_write((char)('h' + v->held_byte));
     }
     thread = 1;
@@ -358,6 +359,9 @@ static void what_several_threads_had_written_is_a_doubt(void)
     expect(two, VARIED(.held_writes = 2, .by_threads = true, .held_byte = 1), TSM_CANNOT_TELL,
            "several threads");
     expect(two, VARIED(.held_writes = 2, .by_threads = true, .byte = 1), TSM_DIFFERENT, "bytes");
+    expect(VARIED(.held_writes = 1, .by_other = true),
+           VARIED(.held_writes = 1, .by_other = true, .held_byte = 1), TSM_CANNOT_TELL,
+           "several threads");
 }
 
 /* row D13: in both */
