@@ -430,8 +430,9 @@ static void start_colors(struct search *s, bool by_results)
     }
 }
 
-/* Refines both traces' colors, the same number of rounds, until that tells no more apart. */
-static void refine(struct search *s, bool by_results)
+/* Refines both traces' colors, the same number of rounds, until that tells no more apart. Returns
+ * false where it might tell more. */
+static bool refine(struct search *s, bool by_results)
 {
     size_t before = 0, after = 0;
 
@@ -445,6 +446,7 @@ static void refine(struct search *s, bool by_results)
             after += count_colors(side);
         }
     }
+    return after <= before;
 }
 
 /* Pairs threads whose objects are used by others alike. */
@@ -452,7 +454,7 @@ static void pair_by_colors(struct search *s, bool by_results, bool guesses)
 {
     struct groups g;
 
-    refine(s, by_results);
+    guesses |= !refine(s, by_results);
     for (int i = 0; i < 2; i++) {
         sort_users(&s->sides[i], true);
         memset(s->sides[i].object_at, 0,

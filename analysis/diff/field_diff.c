@@ -88,6 +88,15 @@ static bool is_place(const struct tsm_field_diff_input *in, uint64_t word)
            tsm_pairing_knows(in->pairing, 1, word, in->records[1]->seq);
 }
 
+/* Tests whether a word that both have is an address in one of them only, as of memory that the
+ * other one has freed, or a number by chance. */
+static bool is_place_once(const struct tsm_field_diff_input *in, uint64_t word)
+{
+    return !in->ignore_addresses &&
+           tsm_pairing_knows(in->pairing, 0, word, in->records[0]->seq) !=
+               tsm_pairing_knows(in->pairing, 1, word, in->records[1]->seq);
+}
+
 /* Compares bytes that may hold addresses. `base`: their offset. */
 static int compare_words(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                          const char *field, uint64_t base, const uint8_t *a, const uint8_t *b,
@@ -98,7 +107,10 @@ static int compare_words(struct tsm_field_diff *out, const struct tsm_field_diff
     for (size_t at = 0; at < size; at += 8) {
         size_t length = size - at < 8 ? size - at : 8;
         int word = TSM_FIELDS_DIFFER;
-        if (!memcmp(a + at, b + at, length) && (length < 8 || !is_place(in, tsm_get_u64(a + at))))
+        const bool is_equal = !memcmp(a + at, b + at, length);
+        if (is_equal && length == 8 && is_place_once(in, tsm_get_u64(a + at)))
+            result = tsm_field_diff_unknown(out, field, "an address in one trace only");
+        if (is_equal && (length < 8 || !is_place(in, tsm_get_u64(a + at))))
             continue;
         if (length == 8)
             word = compare_word(in, tsm_get_u64(a + at), tsm_get_u64(b + at));
@@ -167,13 +179,14 @@ static int compare_bytes(struct tsm_field_diff *out, const struct tsm_field_diff
 
 /* ---- blobs -------------------------------------------------------------------------------- */
 
-/* Tests whether all words that differ are addresses that lead to the same places. */
+/* Tests whether all words that differ, or are addresses in both, lead to the same places. */
 static bool is_moved(const struct tsm_field_diff_input *in, const uint8_t *a, const uint8_t *b,
                      size_t size)
 {
     for (size_t at = 0; at < size; at += 8) {
         size_t length = size - at < 8 ? size - at : 8;
-        if (memcmp(a + at, b + at, length) != 0 &&
+        if ((memcmp(a + at, b + at, length) != 0 ||
+             (length == 8 && is_place(in, tsm_get_u64(a + at)))) &&
             (length < 8 ||
              compare_word(in, tsm_get_u64(a + at), tsm_get_u64(b + at)) != TSM_FIELDS_AGREE))
             return false;
@@ -181,7 +194,8 @@ static bool is_moved(const struct tsm_field_diff_input *in, const uint8_t *a, co
     return true;
 }
 
-/* Pieces with other keys; a trace may hold the keys only. */
+/* Compares pieces with other keys, of which a trace may hold the keys only, and bytes in records:
+ * equal ones may be addresses of other memory. */
 static int compare_piece(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                          const char *detail, const struct sbt_blob *a, const struct sbt_blob *b,
                          uint64_t base, size_t size)
@@ -227,7 +241,8 @@ static int compare_blobs(struct tsm_field_diff *out, const struct tsm_field_diff
         size_t size = a.size - base < SBT_PIECE_SIZE ? (size_t)(a.size - base) : SBT_PIECE_SIZE;
         struct sbt_key key_a = sbt_blob_key(&a, base / SBT_PIECE_SIZE);
         struct sbt_key key_b = sbt_blob_key(&b, base / SBT_PIECE_SIZE);
-        if (tsm_pairing_list(field->detail) || !tsm_key_equal(&key_a, &key_b))
+        if (tsm_pairing_list(field->detail) || !tsm_key_equal(&key_a, &key_b) ||
+            (a.bytes && b.bytes && !is_moved(in, a.bytes, b.bytes, size)))
             result = compare_piece(out, in, field->detail, &a, &b, base, size);
     }
     return result == 1 ? bytes_differ(out, field->name) : result;

@@ -2,6 +2,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/replay/replay_sample.h"
 
+#include "base/bytes.h"
 #include "tracesmith/analysis.h"
 
 #define BASE(thread) (SAMPLE_BASE + 0x1000 * (uint64_t)(thread))
@@ -88,6 +89,30 @@ static void workers_belong_to_their_leader(void)
     CHECK(diff(make_pools(in_order), make_pools(odd)) != TSM_SAME);
 }
 
+/* Threads in a row that share an event with each neighbour. `calls`: of each before, which decides
+ * who is compared first. */
+static struct sbt_reader *make_row(uint32_t calls, uint32_t step)
+{
+    const uint32_t count = 67;
+
+    sample_begin(&s, "row");
+    for (uint32_t t = 0; t < count; t++) {
+        const uint32_t place = t * step % count;
+        on(1 + place);
+        for (uint32_t i = 0; i < calls; i++)
+            sample_call(&s, ALLOCATE, SBT_STREAM_NONE, 0, 0, 0);
+        sample_call(&s, SIGNAL, 1, 1 + place, 0, 0);
+        sample_call(&s, SIGNAL, 1, 2 + place, 0, 0);
+    }
+    return finish();
+}
+
+static void far_neighbours_are_no_difference(void)
+{
+    for (uint32_t calls = 0; calls < 64; calls++)
+        CHECK(diff(make_row(calls, 1), make_row(calls, 7)) != TSM_DIFFERENT);
+}
+
 /* Two threads that do the same, but for what comes back. */
 static struct sbt_reader *make_results(const char *first, const char *second)
 {
@@ -132,6 +157,46 @@ static void two_streams_do_not_stand_for_one(void)
         CHECK_EQ_INT(diff(make_named(calls, 3, 3), make_named(calls, 4, 4)), TSM_SAME);
         CHECK(diff(make_named(calls, 3, 3), make_named(calls, 4, 3)) != TSM_SAME);
     }
+}
+
+/* Two buffers, and a table with the address of one that is sent. `is_crossed`: each at the place of
+ * the other one. */
+static struct sbt_reader *make_table(bool is_crossed, uint64_t entry)
+{
+    uint8_t table[8];
+
+    tsm_put_u64(table, entry);
+    sample_begin(&s, "table");
+    sample_call(&s, ALLOCATE, SBT_STREAM_NONE, BASE(is_crossed), 4096, 0);
+    sample_call(&s, ALLOCATE, SBT_STREAM_NONE, BASE(!is_crossed), 4096, 0);
+    sample_write(&s, 1, BASE(is_crossed) + 64, table, sizeof(table));
+    return finish();
+}
+
+static void a_table_with_an_address_of_other_memory_is_found(void)
+{
+    CHECK_EQ_INT(diff(make_table(false, BASE(0)), make_table(true, BASE(1))), TSM_SAME);
+    CHECK_EQ_INT(diff(make_table(false, BASE(0)), make_table(true, BASE(0))), TSM_DIFFERENT);
+    CHECK_EQ_INT(diff(make_table(false, BASE(5)), make_table(true, BASE(5))), TSM_SAME);
+}
+
+/* A buffer that is freed before a kernel gets its address, or after it. */
+static struct sbt_reader *make_freed(bool is_before)
+{
+    sample_begin(&s, "freed");
+    sample_call(&s, ALLOCATE, SBT_STREAM_NONE, BASE(0), 4096, 0);
+    if (is_before)
+        sample_call(&s, FREE, SBT_STREAM_NONE, BASE(0), 0, 0);
+    sample_add(&s, 1, "add_one", BASE(0), 1);
+    if (!is_before)
+        sample_call(&s, FREE, SBT_STREAM_NONE, BASE(0), 0, 0);
+    return finish();
+}
+
+static void freed_memory_is_not_the_same(void)
+{
+    CHECK_EQ_INT(diff(make_freed(true), make_freed(true)), TSM_SAME);
+    CHECK_EQ_INT(diff(make_freed(false), make_freed(true)), TSM_CANNOT_TELL);
 }
 
 static void checksum(uint32_t of_stream, uint64_t of_position, uint64_t address, char byte)
@@ -184,5 +249,8 @@ int main(void)
     workers_belong_to_their_leader();
     threads_are_told_apart_by_results();
     two_streams_do_not_stand_for_one();
+    a_table_with_an_address_of_other_memory_is_found();
+    freed_memory_is_not_the_same();
+    far_neighbours_are_no_difference();
     return check_result();
 }
