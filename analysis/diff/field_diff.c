@@ -337,7 +337,7 @@ static int compare_written(struct tsm_field_diff *out, const struct tsm_field_di
 static int compare_streams(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                            const char *field, uint64_t a, uint64_t b)
 {
-    if (tsm_counterparts_stream(in->counterparts, 1, b) == a)
+    if (a <= UINT32_MAX && tsm_counterparts_stream(in->counterparts, 1, b) == a)
         return TSM_FIELDS_AGREE;
     return numbers_differ(out, field, false, a, b);
 }

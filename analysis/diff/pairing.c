@@ -318,7 +318,7 @@ size_t tsm_pairing_list(const char *detail)
     const char *slash = strchr(detail, '/');
     const unsigned long size = slash ? strtoul(slash + 1, NULL, 10) : 0;
 
-    return size >= sizeof(uint32_t) && size <= 64 ? size : 0;
+    return size >= sizeof(uint32_t) && size <= 64 && SBT_PIECE_SIZE % size == 0 ? size : 0;
 }
 
 bool tsm_pairing_handle(struct tsm_pairing *p, const char *detail, uint64_t a, uint64_t b)
