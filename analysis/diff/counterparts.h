@@ -13,6 +13,7 @@
  * the order of several threads' commands on one stream is chance. Strands of one key are compared.
  * A stream that one thread uses is one strand, its key the stream's number in trace 0. */
 #define TSM_STRAND_STREAM_BITS 33
+#define TSM_LONE_STREAM        ((uint64_t)1 << 32) /* in the number of one that stands for none */
 
 /* Pairs of threads and streams of traces 0 and 1. A zeroed struct: threads in order of first
  * appearance, streams by number. */

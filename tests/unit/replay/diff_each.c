@@ -406,6 +406,19 @@ static bool are_equal(const struct sbt_record *a, const struct sbt_record *b)
            !memcmp(a->data, b->data, a->data_size);
 }
 
+/* The thread that sent the command that a core record speaks of; 0: it is of none. */
+static uint32_t sender_of(const struct copy *c)
+{
+    const uint64_t stream =
+        sbt_record_role(c->schema, &c->record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+    const uint64_t position = sbt_record_role(c->schema, &c->record, SBT_ROLE_OF_POSITION, 0);
+
+    for (size_t i = 0; i < copy_count && stream != SBT_STREAM_NONE; i++)
+        if (copies[i].record.stream == stream && copies[i].record.position == position)
+            return copies[i].record.thread;
+    return 0;
+}
+
 /* Must the two stay in this order? */
 static bool are_ordered(const struct copy *a, const struct copy *b)
 {
@@ -413,7 +426,8 @@ static bool are_ordered(const struct copy *a, const struct copy *b)
 
     return a->compared && b->compared && a->record.stream == b->record.stream &&
            core == (SBT_TYPE_API(b->record.type) == SBT_API_CORE) &&
-           (core ? a->record.type == b->record.type && a->record.slots[0] == b->record.slots[0]
+           (core ? a->record.type == b->record.type && a->record.slots[0] == b->record.slots[0] &&
+                       sender_of(a) == sender_of(b)
                  : a->record.thread == b->record.thread) &&
            !are_equal(&a->record, &b->record);
 }
