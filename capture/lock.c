@@ -65,12 +65,14 @@ void tsm_lock_wake(struct tsm_lock *lock)
     tsm_futex_wake(&lock->word, 1);
 }
 
-/* Memory mapped since tsm_memory_together() by the one thread that starts a session. */
+/* Memory mapped since tsm_memory_together() by the one thread that starts a session; what others
+ * map meanwhile is theirs. */
 static struct {
     void *memory;
     size_t size;
 } together[TSM_TOGETHER_MAX];
-static uint32_t together_count = TSM_TOGETHER_MAX;
+static uint32_t together_count;
+static __thread bool maps_together __attribute__((tls_model("initial-exec")));
 
 void *tsm_memory_map(size_t size)
 {
@@ -81,7 +83,7 @@ void *tsm_memory_map(size_t size)
     errno = saved_errno;
     if (memory == MAP_FAILED)
         return NULL;
-    if (together_count < TSM_TOGETHER_MAX) {
+    if (maps_together && together_count < TSM_TOGETHER_MAX) {
         together[together_count].memory = memory;
         together[together_count++].size = size;
     }
@@ -91,13 +93,15 @@ void *tsm_memory_map(size_t size)
 void tsm_memory_together(void)
 {
     together_count = 0;
+    maps_together = true;
 }
 
 void tsm_memory_together_end(bool keep)
 {
     uint32_t count = together_count;
 
-    together_count = TSM_TOGETHER_MAX;
+    maps_together = false;
+    together_count = 0;
     for (uint32_t i = 0; i < count && !keep; i++)
         tsm_memory_unmap(together[i].memory, together[i].size);
 }
