@@ -53,8 +53,23 @@ static uint32_t *make_pairs(size_t count)
     return pairs;
 }
 
-static int compare_by_thread(const void *a, const void *b);
-static int compare_by_object(const void *a, const void *b);
+static int compare_by_thread(const void *a, const void *b)
+{
+    const struct tsm_usage_link *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->where < y->where ? -1 : x->where > y->where;
+}
+
+static int compare_by_object(const void *a, const void *b)
+{
+    const struct tsm_usage_link *x = a, *y = b;
+
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    return x->where < y->where ? -1 : x->where > y->where;
+}
 
 /* Sorts the links of each object by where they are, of threads that begin alike, or have one color.
  */
@@ -223,24 +238,6 @@ static struct groups begin_groups(struct search *s, bool by_color, size_t offset
 }
 
 /* ---- links -------------------------------------------------------------------------------- */
-
-static int compare_by_thread(const void *a, const void *b)
-{
-    const struct tsm_usage_link *x = a, *y = b;
-
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->where < y->where ? -1 : x->where > y->where;
-}
-
-static int compare_by_object(const void *a, const void *b)
-{
-    const struct tsm_usage_link *x = a, *y = b;
-
-    if (x->object != y->object)
-        return x->object < y->object ? -1 : 1;
-    return x->where < y->where ? -1 : x->where > y->where;
-}
 
 /* The links of one thread, or to one object, by where they are. */
 struct span {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names the command of a trace that differing bytes belong to.
+ * Names the command of a trace that differing bytes belong to, and counts what else may have
+ * written them.
  */
 #ifndef ANALYSIS_DIFF_DIFFERENCE_H
 #define ANALYSIS_DIFF_DIFFERENCE_H

@@ -62,6 +62,25 @@ static uint32_t find_object(struct visit *v, uint64_t kind, uint64_t id)
     return place ? (uint32_t)*place - 1 : 0;
 }
 
+/* Returns the stream; NULL: out of memory. */
+static struct tsm_usage_stream *find_stream(struct visit *v, uint32_t number)
+{
+    struct tsm_usage *u = v->usage;
+    bool added;
+    uint64_t *place = tsm_map_insert(&u->stream_numbers, number, &added);
+
+    if (place && added &&
+        TSM_ARRAY_PUSH(u->streams, u->stream_count, u->stream_capacity,
+                       (struct tsm_usage_stream){.number = number,
+                                                 .maker = UINT32_MAX,
+                                                 .sender = UINT32_MAX,
+                                                 .object = find_object(v, KIND_STREAM, number)}))
+        *place = u->stream_count;
+    else
+        v->has_no_memory |= !place || added;
+    return v->has_no_memory ? NULL : &u->streams[*place - 1];
+}
+
 static void add_link(struct visit *v, uint64_t kind, uint64_t id, uint64_t detail)
 {
     struct tsm_usage *u = v->usage;
@@ -217,8 +236,6 @@ static void add_text(struct visit *v, uint64_t id)
     add_stable(v, text ? tsm_hash64(text, strlen(text)) : 0);
 }
 
-static struct tsm_usage_stream *find_stream(struct visit *v, uint32_t number);
-
 /* A stream that no command is sent to must stand for one stream, too. */
 static void add_stream(struct visit *v, uint64_t number)
 {
@@ -273,25 +290,6 @@ static uint32_t find_thread(struct tsm_usage *u, uint64_t id)
     if (added)
         *place = u->thread_count;
     return (uint32_t)*place - 1;
-}
-
-/* Returns the stream; NULL: out of memory. */
-static struct tsm_usage_stream *find_stream(struct visit *v, uint32_t number)
-{
-    struct tsm_usage *u = v->usage;
-    bool added;
-    uint64_t *place = tsm_map_insert(&u->stream_numbers, number, &added);
-
-    if (place && added &&
-        TSM_ARRAY_PUSH(u->streams, u->stream_count, u->stream_capacity,
-                       (struct tsm_usage_stream){.number = number,
-                                                 .maker = UINT32_MAX,
-                                                 .sender = UINT32_MAX,
-                                                 .object = find_object(v, KIND_STREAM, number)}))
-        *place = u->stream_count;
-    else
-        v->has_no_memory |= !place || added;
-    return v->has_no_memory ? NULL : &u->streams[*place - 1];
 }
 
 static void note_made(struct visit *v, uint32_t number)

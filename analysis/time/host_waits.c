@@ -333,7 +333,8 @@ static int visit_step(void *user, const struct tsm_wait_step *step)
     return o ? note_object(n, o, step) : no_memory();
 }
 
-/* Objects are changed by any call, and looked at by waits and queries. */
+/* Goes through what a call says of objects: any call may change one, a wait or a query tells its
+ * value. */
 static int note_objects(const struct noting *n)
 {
     const struct sbt_record *record = n->call->record;

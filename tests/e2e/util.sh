@@ -60,6 +60,18 @@ record() {
     LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD="$preload" TS_OUTPUT=$trace "$TEST_PROGRAMS/$program" "$@"
 }
 
+# kill_after SECONDS TRACE PROGRAM [ARG...]: records it, kills it while it runs, and waits until it is gone
+kill_after() {
+    delay=$1
+    trace=$2
+    program=$3
+    shift 3
+    LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD="$preload" TS_OUTPUT=$trace "$TEST_PROGRAMS/$program" "$@" >/dev/null 2>&1 &
+    sleep "$delay"
+    kill -KILL $! || fail "$program has ended before it was killed"
+    ! wait $! || fail "$program was not killed"
+}
+
 # replay TRACE [OPTION...]
 replay() {
     tsreplay --device emu "$@"

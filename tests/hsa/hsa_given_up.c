@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that the program gives up when a command has written there, but before it has asked
- * whether it has: hsa_given_up KERNELS WAY [early]. WAY: copy, kernel, lock. early: before the
- * command has begun.
+ * Memory that the program gives up when a command has written there, which it finds in the memory
+ * and asks nobody: hsa_given_up KERNELS WAY. WAY: copy, kernel, lock (a copy into locked memory).
  */
 #include "tests/hsa/hsa_helper.h"
 #include "tests/hsa/hsa_kernels.h"
@@ -36,8 +35,7 @@ static float *take(void **device)
 int main(int argc, char **argv)
 {
     const bool by_kernel = argc > 2 && !strcmp(argv[2], "kernel");
-    const bool is_early = argc > 3 && !strcmp(argv[3], "early");
-    float seen = 0;
+    float seen;
 
     if (argc < 3)
         return 2;
@@ -60,20 +58,17 @@ int main(int argc, char **argv)
     hsa_ring(queue, hsa_dispatch(queue, &kernel, grid, group, arguments, ran));
     if (!by_kernel)
         HSA_CHECK(hsa_amd_memory_async_copy(device, m.cpu, scaled, m.gpu, SIZE, 1, &ran, done));
-    if (!is_early) {
-        hsa_signal_store_screlease(start, 0);
-        usleep(100000);
-        seen = memory[100];
-    }
+    hsa_signal_store_screlease(start, 0);
+    while (((volatile float *)memory)[COUNT - 1] != 3.0f * (COUNT - 1))
+        usleep(1000);
+    usleep(100000); /* between the last byte and the end of the command are microseconds */
+    seen = memory[100];
     if (is_lock)
         HSA_CHECK(hsa_amd_memory_unlock(memory));
     else
         HSA_CHECK(hsa_amd_memory_pool_free(memory));
     other = is_lock ? memory : take(&device);
-    if (!is_early)
-        memset(other, 0x55, SIZE);
-    if (is_early)
-        hsa_signal_store_screlease(start, 0);
+    memset(other, 0x55, SIZE);
     hsa_await(by_kernel ? ran : done);
     printf("given up: %f\n", seen);
     return 0;

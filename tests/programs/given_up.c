@@ -3,8 +3,8 @@
  * Memory that the program gives up while a copy into it may be under way, or before anything has
  * said that it is not: given_up WAY WHEN. The memory is used for something else at once.
  *
- * WAY: free, register. WHEN: early (the copy has not begun), late (it is complete, and nobody was
- * asked), seen (the program has looked at the bytes, and knows by them that they are there).
+ * WAY: free, register. WHEN: early (the copy has not begun), late (the bytes are there, as the
+ * program finds in its memory; it calls nothing that says so).
  */
 #include "tests/programs/program.h"
 
@@ -37,8 +37,7 @@ static void give_up(uint32_t *memory, bool is_own)
 int main(int argc, char **argv)
 {
     const bool is_own = argc > 1 && !strcmp(argv[1], "register");
-    const bool is_late = argc > 2 && strcmp(argv[2], "early"),
-               is_seen = argc > 2 && !strcmp(argv[2], "seen");
+    const bool is_late = argc > 2 && !strcmp(argv[2], "late");
     int count = COUNT, rounds = is_late ? 1 : 20000;
     CUcontext context;
     CUmodule module = program_begin(&context);
@@ -56,12 +55,12 @@ int main(int argc, char **argv)
         CU(cuMemsetD32Async(device, i + 1, COUNT, stream));
         program_launch(mix, COUNT, stream, (void *[]){&count, &rounds, &device});
         CU(cuMemcpyDtoHAsync_v2(memory, device, SIZE, stream));
-        if (is_late)
-            usleep(100000);
-        if (is_seen)
+        if (is_late) {
             while (!__atomic_load_n(&memory[COUNT - 1], __ATOMIC_ACQUIRE))
                 usleep(1000);
-        sum = sum * 31 + (is_seen ? memory[COUNT - 1] : 0);
+            usleep(100000); /* between the last byte and the end of the copy are microseconds */
+            sum = sum * 31 + memory[COUNT - 1];
+        }
         give_up(memory, is_own);
         other = is_own ? memory : take(false);
         memset(other, 0xa5, SIZE);

@@ -19,6 +19,13 @@ void hsa_memory_destroyed(uint64_t address)
     hsa_exported_forget(address);
 }
 
+void hsa_memory_given_up(uint64_t address)
+{
+    tsm_memory_leaves(address);
+    tsm_memory_left(address, true);
+    hsa_memory_destroyed(address);
+}
+
 static uint32_t notifier_count; /* ever */
 
 void hsa_after_notifier(struct tsm_call *call, bool ok)
@@ -38,9 +45,7 @@ WRAPPED hsa_status_t frees(uint32_t type, hsa_status_t (*real)(void *ptr), void 
     hsa_look_around();
     if (!tsm_call_begin(&call, type))
         return real(ptr);
-    tsm_memory_leaves(HSA_SLOT(ptr));
-    tsm_memory_left(HSA_SLOT(ptr), true);
-    hsa_memory_destroyed(HSA_SLOT(ptr));
+    hsa_memory_given_up(HSA_SLOT(ptr));
     if (!notifies)
         status = real(ptr);
     tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);

@@ -161,9 +161,7 @@ void hsa_then_unlock(void *host_ptr)
                    part.end == whole.end;
         if (!is_whole) {
             tsm_hostmem_publish();
-            tsm_memory_leaves(whole.start);
-            tsm_memory_left(whole.start, true);
-            hsa_memory_destroyed(whole.start);
+            hsa_memory_given_up(whole.start);
         }
         for (uint64_t from = whole.start; !is_whole && next_part(&whole, from, &part);
              from = part.end)

@@ -101,6 +101,8 @@ void hsa_locks_forked(void);
 void hsa_memory_created(enum hsa_object object, uint64_t pool, const void *memory, size_t size);
 /* It goes now: all who keep something about it forget it (free.c). */
 void hsa_memory_destroyed(uint64_t address);
+/* The same, and results that are pending there are taken before the memory goes. */
+void hsa_memory_given_up(uint64_t address);
 /* Removes an allocation from the table. Returns false if there was none. *vmem: the handle of a
  * mapping's memory, or 0. */
 bool hsa_memory_remove(uint64_t address, uint64_t *vmem);

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../util.sh"
 
 for way in free register; do
-    for when in early late seen; do
+    for when in early late; do
         for setting in TS_CHECKSUM=off TS_READBACK=store TS_CHECKPOINT=1; do
             plain given_up $way $when >plain.out
             (export $setting && record t.sbt given_up $way $when >record.out)

@@ -98,10 +98,7 @@ done
 killed=1
 for delay in 0.3 0.6; do
     rm -f log t.sbt*
-    TS_OUTPUT=t.sbt LD_LIBRARY_PATH="$TEST_EMU" LD_PRELOAD="$preload" "$TEST_PROGRAMS/many" 1000000 >/dev/null 2>&1 &
-    sleep $delay
-    kill -KILL $! || fail "it has ended"
-    wait $! && fail "it was not killed"
+    kill_after $delay t.sbt many 1000000
     tsview t.sbt >/dev/null 2>err || continue # killed before its first call
     timed t.sbt
 done

@@ -17,10 +17,7 @@ timed() {
 
 for delay in 0.05 0.2 0.4; do
     rm -f t.sbt*
-    TS_OUTPUT=t.sbt LD_LIBRARY_PATH="$TEST_EMU" LD_PRELOAD="$preload" "$TEST_PROGRAMS/many" 1000000 >/dev/null 2>&1 &
-    sleep $delay
-    kill -KILL $! || fail "it has ended"
-    wait $! && fail "it was not killed"
+    kill_after $delay t.sbt many 1000000
     tsview t.sbt >/dev/null 2>err || continue # killed before its first call
     timed t.sbt
 done

@@ -53,28 +53,29 @@ static void requested(uint8_t **buffer, size_t *size, size_t *record_max)
 
 /* ---- records ------------------------------------------------------------------------------- */
 
-static void read_copy(const void *record, uint32_t type)
+/* Records of work: start and end are in the same place in all of them. */
+static const struct work_kind {
+    uint32_t kind, correlation_at, type; /* type: of the call that does such work */
+} work_kinds[] = {
+    {TSM_CUPTI_KERNEL, offsetof(struct tsm_cupti_kernel, correlation), TYPE_cuLaunchKernel},
+    {TSM_CUPTI_COPY, offsetof(struct tsm_cupti_copy, correlation), TYPE_cuMemcpyAsync},
+    {TSM_CUPTI_PEER_COPY, offsetof(struct tsm_cupti_peer_copy, correlation), TYPE_cuMemcpyAsync},
+    {TSM_CUPTI_FILL, offsetof(struct tsm_cupti_copy, correlation), TYPE_cuMemsetD8Async},
+};
+_Static_assert(offsetof(struct tsm_cupti_kernel, start_ns) ==
+                       offsetof(struct tsm_cupti_copy, start_ns) &&
+                   offsetof(struct tsm_cupti_peer_copy, start_ns) ==
+                       offsetof(struct tsm_cupti_copy, start_ns),
+               "start of all work");
+
+static void read_work(const struct work_kind *kind, const uint8_t *record)
 {
-    struct tsm_cupti_copy copy;
+    uint64_t times[2]; /* start, end */
+    uint32_t correlation;
 
-    memcpy(&copy, record, sizeof(copy));
-    cupti_command_ran(copy.correlation, type, copy.start_ns, copy.end_ns);
-}
-
-static void read_kernel(const void *record)
-{
-    struct tsm_cupti_kernel kernel;
-
-    memcpy(&kernel, record, sizeof(kernel));
-    cupti_command_ran(kernel.correlation, TYPE_cuLaunchKernel, kernel.start_ns, kernel.end_ns);
-}
-
-static void read_peer_copy(const void *record)
-{
-    struct tsm_cupti_peer_copy copy;
-
-    memcpy(&copy, record, sizeof(copy));
-    cupti_command_ran(copy.correlation, TYPE_cuMemcpyAsync, copy.start_ns, copy.end_ns);
+    memcpy(times, record + offsetof(struct tsm_cupti_copy, start_ns), sizeof(times));
+    memcpy(&correlation, record + kind->correlation_at, sizeof(correlation));
+    cupti_command_ran(correlation, kind->type, times[0], times[1]);
 }
 
 static void read_outer(const void *record)
@@ -91,28 +92,14 @@ static void read_record(const void *record)
     uint32_t kind;
 
     memcpy(&kind, record, sizeof(kind));
-    switch (kind) {
-    case TSM_CUPTI_OUTER:
+    if (kind == TSM_CUPTI_OUTER)
         read_outer(record);
-        break;
-    case TSM_CUPTI_KERNEL:
-        read_kernel(record);
-        break;
-    case TSM_CUPTI_COPY:
-        read_copy(record, TYPE_cuMemcpyAsync);
-        break;
-    case TSM_CUPTI_PEER_COPY:
-        read_peer_copy(record);
-        break;
-    case TSM_CUPTI_FILL:
-        read_copy(record, TYPE_cuMemsetD8Async);
-        break;
-    default:
-        break;
-    }
+    for (size_t i = 0; i < sizeof(work_kinds) / sizeof(work_kinds[0]); i++)
+        if (work_kinds[i].kind == kind)
+            read_work(&work_kinds[i], record);
 }
 
-/* Which of our buffers is it? BUFFER_MAX: none. */
+/* Returns which of our buffers it is; BUFFER_MAX: none. */
 static uint32_t index_of(const uint8_t *buffer)
 {
     const uint64_t offset = (uint64_t)((uintptr_t)buffer - (uintptr_t)buffers.memory);

@@ -12,7 +12,7 @@
 #define CORRELATIONS_MAX 65536u
 #define NODES_MAX        65536u
 #define EARLY_MAX        1024u /* records of calls whose number is not known yet */
-#define STREAMS_MAX      256u  /* looked at in one flush */
+#define STREAMS_MAX      256u  /* that one flush asks about */
 #define ASKED_MAX        16u
 #define PATIENCE_NS      1000000000u /* after the last record of what is complete */
 
