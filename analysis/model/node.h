@@ -116,6 +116,10 @@ struct tsm_command_time {
     uint32_t stream, part, run;
     struct tsm_span span;
     uint64_t inner_ns; /* as in struct tsm_command_node */
+    /* Names of a command inside of the part; `command` is 0 where the time is the whole part's. */
+    uint32_t buffer, command; /* as in struct tsm_inner_node */
+    uint32_t type;            /* of the record that recorded it */
+    uint64_t object;          /* id of what it ran; 0: not known */
 };
 
 /* Changes of what a program has allocated. */

@@ -137,6 +137,29 @@ static struct tsm_span derived_span(const struct tsm_type_work *type,
     return span;
 }
 
+/* Reports a command inside of a command buffer of `outer` (NULL: it is not there). */
+static int report_inner(struct pass *p, const struct tsm_command_node *outer,
+                        const struct tsm_command_time *time)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(p->reader, time->type);
+    struct tsm_inner_node node = {.outer = outer,
+                                  .schema = schema,
+                                  .buffer = time->buffer,
+                                  .command = time->command,
+                                  .gpu = time->span};
+
+    if (!schema || !outer) {
+        p->counts->stray_time_count++;
+        return 0;
+    }
+    node.work = tsm_work_inside(schema);
+    node.name = tsm_programs_text(&p->programs, schema, time->object);
+    if (!node.name)
+        return tsm_fail(TSM_E_MEMORY, "out of memory for names of commands");
+    p->counts->inner_count++;
+    return p->visitor->inner ? p->visitor->inner(p->visitor->user, &node) : 0;
+}
+
 /* Reports a command with each of its times from elsewhere; without one if there is none. */
 static int report_times(struct pass *p, const struct tsm_command_node *command)
 {
@@ -151,7 +174,12 @@ static int report_times(struct pass *p, const struct tsm_command_node *command)
             return more;
         node.part = time.part;
         node.run = time.run;
+        if (time.command) {
+            error = report_inner(p, &node, &time);
+            continue;
+        }
         node.gpu = time.span;
+        node.inner_ns = time.inner_ns;
         is_timed = true;
         error = report_command(p, &node);
     }
@@ -236,31 +264,6 @@ static uint64_t time_slot(const struct sbt_record *record, uint32_t slot)
     return record->slot_count > slot ? record->slots[slot] : 0;
 }
 
-/* A time of a command inside of a command buffer. */
-static int note_inner(struct pass *p, const struct sbt_record *record,
-                      const struct tsm_command_time *time)
-{
-    const struct sbt_schema *schema =
-        sbt_reader_schema(p->reader, (uint32_t)time_slot(record, TIME_TYPE));
-    struct tsm_inner_node node = {.outer =
-                                      tsm_pending_find(&p->pending, time->stream, time->position),
-                                  .schema = schema,
-                                  .buffer = (uint32_t)time_slot(record, TIME_BUFFER),
-                                  .command = (uint32_t)time_slot(record, TIME_COMMAND),
-                                  .gpu = time->span};
-
-    if (!schema || !node.outer) {
-        p->counts->stray_time_count++;
-        return 0;
-    }
-    node.work = tsm_work_inside(schema);
-    node.name = tsm_programs_text(&p->programs, schema, time_slot(record, TIME_OBJECT));
-    if (!node.name)
-        return tsm_fail(TSM_E_MEMORY, "out of memory for names of commands");
-    p->counts->inner_count++;
-    return p->visitor->inner ? p->visitor->inner(p->visitor->user, &node) : 0;
-}
-
 static int note_time(struct pass *p, const struct sbt_record *record)
 {
     const uint64_t *s = record->slots;
@@ -275,11 +278,15 @@ static int note_time(struct pass *p, const struct sbt_record *record)
                                      .position = s[TIME_POSITION],
                                      .part = (uint32_t)s[TIME_PART],
                                      .run = (uint32_t)run,
-                                     .inner_ns = time_slot(record, TIME_INNER)};
+                                     .inner_ns = time_slot(record, TIME_INNER),
+                                     .buffer = (uint32_t)time_slot(record, TIME_BUFFER),
+                                     .command = (uint32_t)time_slot(record, TIME_COMMAND),
+                                     .type = (uint32_t)time_slot(record, TIME_TYPE),
+                                     .object = time_slot(record, TIME_OBJECT)};
     time.span = tsm_span_of_time(s[TIME_START], s[TIME_DURATION], (uint32_t)s[TIME_FLAGS],
                                  time_slot(record, TIME_ERROR));
-    if (time_slot(record, TIME_COMMAND))
-        return note_inner(p, record, &time);
+    if (time.command)
+        return report_inner(p, tsm_pending_find(&p->pending, time.stream, time.position), &time);
     result = tsm_pending_time(&p->pending, &time);
     p->counts->stray_time_count += result == 1;
     return result == 1 ? 0 : result;

@@ -13,7 +13,8 @@
 struct tsm_model_times {
     void *user;
     /* Gives the next time of the command of record `seq`, whose place *out has: 1; 0: there is no
-     * other one; or an error. Records come in ascending order. */
+     * other one; or an error. Records come in ascending order; times of what is inside of a part
+     * come before the part's. */
     int (*next)(void *user, uint64_t seq, struct tsm_command_time *out);
 };
 

@@ -395,8 +395,7 @@ def timed(table):
 
 
 def timed_c(model):
-    made = [table for table in model.commands if table.works and table.status == 'generated' and table.kind == 'state' and
-            table.command.result == 'void']
+    made = [table for table in model.commands if table.is_timed]
     rows = ''.join(f'    if (f->{table.name})\n        f->{table.name} = timed_{table.name};\n'
                    for table in made)
     return TIMED_C.format(functions='\n'.join(map(timed, made)), rows=rows)

@@ -79,6 +79,11 @@ class Table:
     done: list = field(default_factory=list)
     works: bool = False  # work of its own when its command buffer is carried out
 
+    @property
+    def is_timed(self):
+        """Has timestamps of ours around it where commands in command buffers are timed."""
+        return self.works and self.status == 'generated' and self.kind == 'state' and self.command.result == 'void'
+
 
 @dataclass
 class Model:

@@ -283,7 +283,7 @@ class Tables:
         family = command.command.origin
         flags = ['SBT_SCHEMA_RESULT_ENUM'] if command.command.result == 'VkResult' else []
         flags += ['SBT_SCHEMA_TAINTS'] if 'taints' in command.options else []
-        options = [option for option in ('shared', 'partial') if option in command.options]
+        options = [option for option in ('shared', 'partial') if option in command.options] + ['timed'] * command.is_timed
         return wrap(f'    {{{self.names.place(command.name)}, {command.id}, {first}, '
                     f'{len(command.rows)}, sizeof({command.c_name}), {self.names.place(family)}, '
                     f'SBT_KIND_{command.kind.upper()}, {STATUS[self.status_of(command)]}, '

@@ -91,6 +91,11 @@ struct tsm_replay_time {
     uint32_t run;                             /* of those that are timed, from 0 */
     uint32_t flags;                           /* SBT_GPU_TIME_* */
     uint64_t start_ns, duration_ns, error_ns; /* start: about since the run began */
+    uint64_t inner_ns; /* of a part: the sum of the times of commands inside of it */
+    /* One command inside of the part, as a GPU_TIME record names it (docs/FORMAT.md 10): */
+    uint32_t buffer, command; /* command: from 1; 0: the time is the whole part's */
+    uint32_t of_type;         /* of the record that recorded it */
+    uint64_t object;          /* id of what it ran; 0: not known */
 };
 
 struct tsm_replay_options {
@@ -102,6 +107,7 @@ struct tsm_replay_options {
     /* Not 0: runs the commands so often, after warmup_runs runs, and times them on the device.
      * Results are compared in the first run of all alone. In place of `loop`. */
     unsigned timed_runs, warmup_runs;
+    bool time_commands; /* Vulkan: also the commands inside of command buffers, each by itself */
     enum tsm_pace pace;
     enum tsm_grain grain;
     uint64_t permute;     /* not 0: another order of submission that keeps the recorded
@@ -152,11 +158,11 @@ struct tsm_replay_result {
     /* Writes of the program into memory that the GPU can read which were carried out before their
      * place in the order, because a command waited for them. */
     uint64_t early_count;
-    uint64_t validation_count; /* errors that the validation layer reported */
+    uint64_t validation_count;   /* errors that the validation layer reported */
     uint64_t inspect_file_count; /* files that were written because of options.inspect */
-    uint64_t elapsed_ns;       /* first submission to last completion */
-    uint64_t recorded_ns;      /* the same span in the recording */
-    unsigned loop_count;       /* options.loop > 1: loops that were timed; 0 else */
+    uint64_t elapsed_ns;         /* first submission to last completion */
+    uint64_t recorded_ns;        /* the same span in the recording */
+    unsigned loop_count;         /* options.loop > 1: loops that were timed; 0 else */
     bool loop_kept; /* between them memory and states were set back; else all was made again */
     uint64_t loop_min_ns, loop_median_ns, loop_max_ns; /* of the sorted times */
     unsigned timed_run_count; /* runs whose commands were timed: fewer than asked for when one of

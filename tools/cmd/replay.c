@@ -208,6 +208,7 @@ static int settle_options(struct run *run)
         .loop = v->loop > UINT_MAX ? UINT_MAX : (unsigned)v->loop,
         .timed_runs = v->timed.count.run_count,
         .warmup_runs = v->timed.count.warmup_count,
+        .time_commands = tsm_timed_commands(&v->timed, run->reader),
         .on_time = on_time,
         .pace = (enum tsm_pace)v->pace,
         .permute = v->order.permute,
@@ -503,7 +504,8 @@ static int check_timed(const struct replay_values *v, bool looks)
 {
     if (!v->timed.count.run_count)
         return v->timed.output ? tsm_complain("--output keeps the times of --time; say how often")
-                               : 0;
+               : v->timed.commands ? tsm_complain("--time-commands goes with --time; say how often")
+                                   : 0;
     if (v->check)
         return tsm_complain("--time and --check: runs of --check differ from each other; one at a "
                             "time, please");
@@ -593,10 +595,7 @@ const struct tsm_command tsm_command_replay = {
         "replayed "
         "from there.\n\n"
         "With --time the runs are timed on the device: two drivers (--library), compilers or flags "
-        "are compared on the same commands by 'tracesmith stats --compare' of two outputs. Submits "
-        "of Vulkan "
-        "are timed as a whole: a replay times no commands inside of them, also where the recording "
-        "did. Copies "
+        "are compared on the same commands by 'tracesmith stats --compare' of two outputs. Copies "
         "from and to memory of the program go through memory of the replay, which need not be "
         "pinned as the program's was: compare them between replays. The machine is called unsteady "
         "when runs drift or vary by more than 5 %.\n\n"

@@ -40,13 +40,20 @@ void tsm_run_times_finish(struct tsm_run_times *t)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
+/* Sorts what is inside of a part before it. */
 static int by_place(const void *a, const void *b)
 {
     const struct tsm_replay_time *x = a, *y = b;
 
     if (x->seq != y->seq)
         return x->seq < y->seq ? -1 : 1;
-    return x->part < y->part ? -1 : x->part > y->part;
+    if (x->part != y->part)
+        return x->part < y->part ? -1 : 1;
+    if (!x->command != !y->command)
+        return x->command ? -1 : 1;
+    if (x->buffer != y->buffer)
+        return x->buffer < y->buffer ? -1 : 1;
+    return x->command < y->command ? -1 : x->command > y->command;
 }
 
 static int write_now(const struct tsm_run_times *t)
@@ -182,6 +189,11 @@ static int next_of_model(void *user, uint64_t seq, struct tsm_command_time *out)
         return found;
     out->part = time.part;
     out->run = time.run;
+    out->inner_ns = time.inner_ns;
+    out->buffer = time.buffer;
+    out->command = time.command;
+    out->type = time.of_type;
+    out->object = time.object;
     out->span = tsm_span_of_time(time.start_ns, time.duration_ns, time.flags, time.error_ns);
     return 1;
 }

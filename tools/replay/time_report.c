@@ -10,8 +10,7 @@
 #define THRESHOLD 0.05 /* as `tracesmith stats --compare` has them */
 #define CHANCE    0.01
 
-/* A replay times no commands inside of submits, so submits are compared as a whole. Times that were
- * derived from calls are not compared with times of the device. */
+/* Times that were derived from calls are not compared with times of the device. */
 static void forget_derived(struct tsm_time_groups *groups)
 {
     for (size_t i = 0; i < groups->count; i++)
@@ -19,18 +18,36 @@ static void forget_derived(struct tsm_time_groups *groups)
             tsm_samples_finish(&groups->list[i].ns);
 }
 
+static int collect_runs(struct tsm_time_report *out, const struct sbt_filter *filter,
+                        struct tsm_run_times *times, unsigned by)
+{
+    const struct tsm_model_times source = tsm_run_times_model(times);
+    int error = tsm_run_times_rewind(times);
+
+    return error ? error : tsm_summary_collect_times(&out->timed, out->reader, filter, by, &source);
+}
+
+/* Tests whether the runs have times of commands inside of submits and the recording has none: then
+ * a submit is all of it in both. */
+static bool lacks_inner(const struct tsm_time_report *report)
+{
+    return report->timed.counts.inner_count && !report->recorded.counts.inner_count;
+}
+
 int tsm_time_report_make(struct tsm_time_report *out, struct sbt_reader *reader,
                          const struct sbt_filter *filter, struct tsm_run_times *times)
 {
-    const struct tsm_model_times source = tsm_run_times_model(times);
     int error;
 
     *out = (struct tsm_time_report){.reader = reader};
-    error = tsm_run_times_rewind(times);
+    error = collect_runs(out, filter, times, 0);
     if (!error)
-        error = tsm_summary_collect(&out->recorded, reader, filter, TSM_TIME_WHOLE);
-    if (!error)
-        error = tsm_summary_collect_times(&out->timed, reader, filter, 0, &source);
+        error = tsm_summary_collect(&out->recorded, reader, filter,
+                                    out->timed.counts.inner_count ? 0 : TSM_TIME_WHOLE);
+    if (!error && out->recorded.counts.measured_count && lacks_inner(out)) {
+        tsm_summary_finish(&out->timed);
+        error = collect_runs(out, filter, times, TSM_TIME_WHOLE);
+    }
     if (error)
         return error;
     forget_derived(&out->recorded.commands);
@@ -158,6 +175,8 @@ int tsm_time_report_print(struct tsm_time_report *report, const char *clocks, st
         print_runs(&report->timed);
     }
     error = print_table(report, TSM_STATS_KERNELS, json, counts);
+    if (!error && (!json || report->timed.counts.inner_count))
+        error = print_table(report, TSM_STATS_COMMANDS, json, counts);
     if (!error)
         error = print_table(report, TSM_STATS_COPIES, json, counts);
     if (error || json)

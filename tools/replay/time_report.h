@@ -17,7 +17,7 @@ struct tsm_time_report {
     struct tsm_steadiness steadiness;   /* of the time of all work of a run */
 };
 
-/* Reads the trace twice, as far as `filter` selects. Finish it in any case. */
+/* Reads the trace two or three times, as far as `filter` selects. Finish it in any case. */
 int tsm_time_report_make(struct tsm_time_report *out, struct sbt_reader *reader,
                          const struct sbt_filter *filter, struct tsm_run_times *times);
 void tsm_time_report_finish(struct tsm_time_report *report);

@@ -38,6 +38,14 @@ bool tsm_timed_parse_count(void *field, const char *text)
     return parse_number(&text, 0, &count->warmup_count) && !*text;
 }
 
+bool tsm_timed_commands(const struct tsm_timed_values *values, const struct sbt_reader *reader)
+{
+    const char *setting = sbt_reader_metadata_find(reader, "setting.TS_GPU_TIME");
+
+    return values->count.run_count &&
+           (values->commands || (setting && strcmp(setting, "commands") == 0));
+}
+
 /* ---- before -------------------------------------------------------------------------------- */
 
 /* Says of which APIs there will be no times; fails where there will be none at all. */

@@ -17,6 +17,7 @@ struct tsm_timed_values {
     struct tsm_timed_count count;
     const char *output; /* NULL: the times are not kept */
     bool force;
+    bool commands; /* those inside of command buffers, too, also where the recording has none */
 };
 
 /* "COUNT[:WARMUP]" */
@@ -30,6 +31,9 @@ struct tsm_timed_runs {
     struct tsm_run_times times;
     struct tsm_output output;
 };
+
+/* Tells whether commands inside of command buffers are to be timed. */
+bool tsm_timed_commands(const struct tsm_timed_values *values, const struct sbt_reader *reader);
 
 /* Refuses what cannot be done before any work: a trace of APIs without times, an output that cannot
  * be written. The fields up to `reader` are set, and there are no times. */
@@ -49,6 +53,12 @@ int tsm_timed_end(struct tsm_timed_runs *t, const struct tsm_replay_result *resu
      .help = "How long does the device take? Send the commands COUNT times after WARMUP times "    \
              "(default 1), and show the times of each kernel and copy beside those of the "        \
              "recording. Results are compared in the first of all runs."},                         \
+        {.name = "time-commands",                                                                  \
+         .type = TSM_OPTION_FLAG,                                                                  \
+         .offset = TSM_FIELD(values, field.commands),                                              \
+         .help =                                                                                   \
+             "With --time: time the commands inside of Vulkan's command buffers, too, each by "    \
+             "itself. Default where the recording has times of them."},                            \
         {.name = "output",                                                                         \
          .letter = 'o',                                                                            \
          .type = TSM_OPTION_NEW,                                                                   \

@@ -28,19 +28,10 @@ static int write_facts(struct sbt_writer *writer, const struct tsm_timed_facts *
 static int write_time(struct tsm_trace_copy *copy, const struct sbt_record *command,
                       const struct tsm_replay_time *time)
 {
-    const uint64_t slots[] = {time->stream,
-                              time->position,
-                              time->part,
-                              time->start_ns,
-                              time->duration_ns,
-                              time->flags,
-                              time->error_ns,
-                              time->run,
-                              0,
-                              0,
-                              0,
-                              0,
-                              0};
+    const uint64_t slots[] = {time->stream,      time->position, time->part,     time->start_ns,
+                              time->duration_ns, time->flags,    time->error_ns, time->run,
+                              time->buffer,      time->command,  time->of_type,  time->object,
+                              time->inner_ns};
     struct sbt_record record = {.type = SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME),
                                 .time_ns = command->time_ns,
                                 .thread = command->thread,

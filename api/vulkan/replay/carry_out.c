@@ -22,6 +22,7 @@
 #include "api/vulkan/replay/state/queue_label.h"
 #include "api/vulkan/replay/swapchain.h"
 #include "api/vulkan/replay/sync.h"
+#include "api/vulkan/replay/timing/command_buffers.h"
 #include "api/vulkan/replay/window.h"
 
 /* ---- hooks ------------------------------------------------------------------------------- */
@@ -150,6 +151,18 @@ static bool is_left_out(const struct sbt_record *record)
     return command && command->replay == VK_REPLAY_NONE && !vkr_owns_sync(record);
 }
 
+static int dispatch_timed(struct vkr_call *c)
+{
+    struct vkr_command_timing timing;
+    int error;
+
+    vkr_command_begins(&timing, c);
+    error = dispatch(c);
+    if (!error)
+        vkr_command_ends(&timing, c);
+    return error;
+}
+
 int vkr_carry_out(struct vkr *r, const struct sbt_record *record)
 {
     struct vkr_call c;
@@ -159,7 +172,7 @@ int vkr_carry_out(struct vkr *r, const struct sbt_record *record)
         return 0;
     error = vkr_call_begin(&c, r, record, &r->arena, false);
     if (error == 1)
-        error = vkr_owns_sync(record) ? vkr_sync(&c) : dispatch(&c);
+        error = vkr_owns_sync(record) ? vkr_sync(&c) : dispatch_timed(&c);
     else if (error < 0 && c.missing_type && vkr_is_decoration(c.command))
         error = 0; /* the name of something that is not there */
     vkr_call_finish(&c);

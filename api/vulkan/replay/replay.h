@@ -18,7 +18,7 @@
 #include "api/vulkan/replay/object.h"
 #include "api/vulkan/replay/requirements.h"
 #include "api/vulkan/replay/share.h"
-#include "api/vulkan/replay/timing.h"
+#include "api/vulkan/replay/timing/submit_times.h"
 
 /* Image of a swapchain that is being compared. */
 struct vkr_texels {

@@ -133,6 +133,7 @@ struct vk_command {
 enum vk_command_flag {
     VK_COMMAND_IS_SHARED = 1,  /* the handles that it gives it may have given before */
     VK_COMMAND_IS_PARTIAL = 2, /* an error may have made some of the handles all the same */
+    VK_COMMAND_IS_TIMED = 4,   /* recorded into a command buffer, and work of its own */
 };
 
 enum vk_replay {

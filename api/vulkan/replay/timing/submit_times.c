@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/vulkan/replay/timing.h"
+#include "api/vulkan/replay/timing/submit_times.h"
 
 #include "api/vulkan/replay/call.h"
 #include "api/vulkan/replay/memory/copy.h"
 #include "api/vulkan/replay/replay.h"
+#include "api/vulkan/replay/timing/command_times.h"
 #include "api/vulkan/tables/submit.h"
 #include "base/array.h"
 
@@ -13,17 +14,14 @@
 #define PER_GROUP 32u
 #define NOT_YET   UINT64_MAX /* ticks that were not written */
 
-struct time_result {
-    uint64_t ticks, available;
-};
-
 /* Around one batch. */
 struct vkr_time_slot {
     struct vkr_time_slot *next;
     struct vkr_time_group *group;
-    VkCommandBuffer first, last; /* recorded once */
+    VkCommandBuffer first, end, copy; /* recorded once */
+    struct vkr_command_use *uses;     /* command buffers of the batch whose commands are timed */
     uint32_t query;
-    struct time_result *results; /* two; the device writes them */
+    struct vkr_time_result *results; /* two; the device writes them */
     uint64_t seq, position;
     uint32_t stream, part;
 };
@@ -38,27 +36,12 @@ struct vkr_time_group {
     VkCommandPool commands;
     VkBuffer buffer;
     VkDeviceMemory memory;
-    struct time_result *results;
+    struct vkr_time_result *results;
     struct vkr_time_slot *free;
     struct vkr_time_slot slots[PER_GROUP];
 };
 
 /* ---- queues -------------------------------------------------------------------------------- */
-
-/* vkCmdResetQueryPool wants a queue that can compute or draw. */
-static uint64_t valid_mask(const struct vkr_device *d, uint32_t family)
-{
-    VkQueueFamilyProperties list[32];
-    uint32_t count = 32, bits;
-
-    d->instance->dispatch.f.vkGetPhysicalDeviceQueueFamilyProperties(d->dispatch.physical_device,
-                                                                     &count, list);
-    if (family >= count ||
-        !(list[family].queueFlags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)))
-        return 0;
-    bits = list[family].timestampValidBits;
-    return bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-}
 
 static const struct vkr_timed_queue *find_queue(const struct vkr *r, VkQueue raw)
 {
@@ -71,7 +54,7 @@ static const struct vkr_timed_queue *find_queue(const struct vkr *r, VkQueue raw
 void vkr_timing_queue(struct vkr *r, struct vkr_device *device, VkQueue raw, uint32_t family)
 {
     struct vkr_timing *t = &r->timing;
-    const struct vkr_timed_queue queue = {raw, device, family, valid_mask(device, family)};
+    const struct vkr_timed_queue queue = {raw, device, family, vkr_time_mask(device, family)};
 
     if (raw && queue.mask && !find_queue(r, raw)) /* out of memory: it is not timed */
         (void)!TSM_ARRAY_PUSH(t->queues, t->queue_count, t->queue_capacity, queue);
@@ -84,29 +67,37 @@ static bool record_slot(const struct vkr_time_group *g, const struct vkr_time_sl
     const struct vk_device_functions *f = &g->device->dispatch.f;
     const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                            .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
+    const VkMemoryBarrier in_turn = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                     .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+                                     .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT};
     const VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
                                      .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
 
-    if (f->vkBeginCommandBuffer(s->first, &info) < 0 || f->vkBeginCommandBuffer(s->last, &info) < 0)
+    if (f->vkBeginCommandBuffer(s->first, &info) < 0 ||
+        f->vkBeginCommandBuffer(s->end, &info) < 0 || f->vkBeginCommandBuffer(s->copy, &info) < 0)
         return false;
     f->vkCmdResetQueryPool(s->first, g->queries, s->query, 2);
     f->vkCmdWriteTimestamp(s->first, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, g->queries, s->query);
-    f->vkCmdWriteTimestamp(s->last, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, g->queries, s->query + 1);
-    f->vkCmdCopyQueryPoolResults(s->last, g->queries, s->query, 2, g->buffer,
-                                 s->query * sizeof(struct time_result), sizeof(struct time_result),
+    f->vkCmdWriteTimestamp(s->end, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, g->queries, s->query + 1);
+    /* When these results are there, so are those of commands, which were copied before. */
+    f->vkCmdPipelineBarrier(s->copy, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                            0, 1, &in_turn, 0, NULL, 0, NULL);
+    f->vkCmdCopyQueryPoolResults(s->copy, g->queries, s->query, 2, g->buffer,
+                                 s->query * sizeof(*s->results), sizeof(*s->results),
                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT |
                                      VK_QUERY_RESULT_WAIT_BIT);
-    f->vkCmdPipelineBarrier(s->last, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
+    f->vkCmdPipelineBarrier(s->copy, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
                             1, &to_host, 0, NULL, 0, NULL);
-    return f->vkEndCommandBuffer(s->first) >= 0 && f->vkEndCommandBuffer(s->last) >= 0;
+    return f->vkEndCommandBuffer(s->first) >= 0 && f->vkEndCommandBuffer(s->end) >= 0 &&
+           f->vkEndCommandBuffer(s->copy) >= 0;
 }
 
 static bool make_results(struct vkr_time_group *g)
 {
     const struct vk_device_dispatch *d = &g->device->dispatch;
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = 2 * PER_GROUP * sizeof(struct time_result),
+                                     .size = 2 * PER_GROUP * sizeof(struct vkr_time_result),
                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     uint8_t *mapped = NULL;
 
@@ -126,8 +117,8 @@ static bool fill_group(struct vkr_time_group *g)
     const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                               .queueFamilyIndex = g->family};
     VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                            .commandBufferCount = 2 * PER_GROUP};
-    VkCommandBuffer list[2 * PER_GROUP];
+                                            .commandBufferCount = 3 * PER_GROUP};
+    VkCommandBuffer list[3 * PER_GROUP];
     bool ok = d->f.vkCreateQueryPool(d->device, &queries, NULL, &g->queries) >= 0 &&
               d->f.vkCreateCommandPool(d->device, &commands, NULL, &g->commands) >= 0 &&
               make_results(g);
@@ -139,8 +130,9 @@ static bool fill_group(struct vkr_time_group *g)
 
         *s = (struct vkr_time_slot){.group = g,
                                     .next = g->free,
-                                    .first = list[2 * i],
-                                    .last = list[2 * i + 1],
+                                    .first = list[3 * i],
+                                    .end = list[3 * i + 1],
+                                    .copy = list[3 * i + 2],
                                     .query = 2 * i,
                                     .results = &g->results[2 * i]};
         g->free = s;
@@ -211,7 +203,7 @@ static uint64_t nanoseconds(const struct vkr_time_group *g, uint64_t from, uint6
 }
 
 /* All groups of a device count from one tick. */
-static uint64_t origin_of(struct vkr *r, struct vkr_time_group *g, uint64_t ticks)
+static void set_origin(struct vkr *r, struct vkr_time_group *g, uint64_t ticks)
 {
     for (const struct vkr_time_group *other = r->timing.groups; other && g->origin == NOT_YET;
          other = other->next)
@@ -219,23 +211,56 @@ static uint64_t origin_of(struct vkr *r, struct vkr_time_group *g, uint64_t tick
             g->origin = other->origin;
     if (g->origin == NOT_YET)
         g->origin = ticks;
-    return g->origin;
 }
 
-static void add_time(struct vkr *r, const struct vkr_time_slot *s, const uint64_t ticks[2])
+/* Time of a batch, or of a command in it, of these ticks. */
+static struct tsm_replay_time time_of(const struct vkr_time_slot *s, uint64_t from, uint64_t to)
 {
-    const uint64_t origin = origin_of(r, s->group, ticks[0]);
-    const bool is_before = ((ticks[0] - origin) & s->group->mask) > s->group->mask / 2;
-    const struct tsm_replay_time time = {
+    const struct vkr_time_group *g = s->group;
+    const bool is_before = ((from - g->origin) & g->mask) > g->mask / 2;
+
+    return (struct tsm_replay_time){
         .seq = s->seq,
         .position = s->position,
         .stream = s->stream,
         .part = s->part,
-        .start_ns = is_before ? 0 : nanoseconds(s->group, origin, ticks[0]),
-        .duration_ns = nanoseconds(s->group, ticks[0], ticks[1]),
-        .error_ns = (uint64_t)s->group->device->limits.timestampPeriod + 1,
+        .start_ns = is_before ? 0 : nanoseconds(g, g->origin, from),
+        .duration_ns = nanoseconds(g, from, to),
+        .error_ns = (uint64_t)g->device->limits.timestampPeriod + 1,
     };
+}
 
+/* Times of the commands of a batch. */
+struct inner_times {
+    struct vkr *r;
+    const struct vkr_time_slot *slot;
+    uint64_t sum_ns;
+};
+
+static void add_command_time(void *user, const struct vkr_command_use *use,
+                             const struct vkr_timed_command *command,
+                             const struct vkr_time_result results[2])
+{
+    struct inner_times *inner = user;
+    struct tsm_replay_time time = time_of(inner->slot, results[0].ticks, results[1].ticks);
+
+    time.buffer = use->buffer;
+    time.command = use->base + command->number;
+    time.of_type = command->type;
+    time.object = command->object;
+    inner->sum_ns += time.duration_ns;
+    tsm_time_list_add(&inner->r->timing.done, &time);
+}
+
+static void add_times(struct vkr *r, const struct vkr_time_slot *s, const uint64_t ticks[2])
+{
+    struct inner_times inner = {r, s, 0};
+    struct tsm_replay_time time;
+
+    set_origin(r, s->group, ticks[0]);
+    vkr_command_uses_each(s->uses, add_command_time, &inner);
+    time = time_of(s, ticks[0], ticks[1]);
+    time.inner_ns = inner.sum_ns;
     tsm_time_list_add(&r->timing.done, &time);
 }
 
@@ -252,8 +277,10 @@ static void take_complete(struct vkr *r, const struct vkr_device *device)
         next = s->next;
         s->next = NULL;
         if (is_complete)
-            add_time(r, s, ticks);
+            add_times(r, s, ticks);
         if (is_complete || s->group->device == device) {
+            vkr_command_uses_drop(s->uses);
+            s->uses = NULL;
             s->next = s->group->free;
             s->group->free = s;
         } else if (r->timing.newest) {
@@ -289,7 +316,7 @@ static struct vkr_time_slot *take(struct vkr_call *c, const struct vkr_timed_que
     s->position = c->record->position;
     s->stream = c->record->stream;
     s->part = part;
-    s->results[0] = s->results[1] = (struct time_result){NOT_YET, 0};
+    s->results[0] = s->results[1] = (struct vkr_time_result){NOT_YET, 0};
     if (t->newest)
         t->newest->next = s;
     else
@@ -298,44 +325,137 @@ static struct vkr_time_slot *take(struct vkr_call *c, const struct vkr_timed_que
     return s;
 }
 
-static void surround(struct vkr_call *c, const struct vkr_timed_queue *queue, VkSubmitInfo *info,
-                     uint32_t part)
+/* Tests whether the command buffer stands in the batch before that place, too. */
+static bool is_repeated(const struct vk_batch *batch, uint32_t place)
 {
-    const uint32_t count = info->commandBufferCount;
-    VkCommandBuffer *list =
-        count && vk_chain_allows_buffers(info->pNext) ? vkr_call_take(c, (count + 2) * sizeof(*list)) : NULL;
-    const struct vkr_time_slot *s = list ? take(c, queue, part) : NULL;
+    const VkCommandBuffer commands = vk_batch_buffer(batch, place);
 
-    if (!s)
-        return;
-    list[0] = s->first;
-    memcpy(list + 1, info->pCommandBuffers, count * sizeof(*list));
-    list[count + 1] = s->last;
-    info->pCommandBuffers = list;
-    info->commandBufferCount = count + 2;
+    for (uint32_t i = 0; i < place; i++)
+        if (vk_batch_buffer(batch, i) == commands)
+            return true;
+    return false;
 }
 
-static void surround2(struct vkr_call *c, const struct vkr_timed_queue *queue, VkSubmitInfo2 *info,
-                      uint32_t part)
-{
-    const uint32_t count = info->commandBufferInfoCount;
-    VkCommandBufferSubmitInfo *list = count && !info->flags && vk_chain_allows_buffers(info->pNext)
-                                          ? vkr_call_take(c, (count + 2) * sizeof(*list))
-                                          : NULL;
-    const struct vkr_time_slot *s = list ? take(c, queue, part) : NULL;
+/* A submit, as it will be. */
+struct sending {
+    struct vkr_call *call;
+    const struct vkr_timed_queue *queue; /* NULL: it cannot be timed */
+    VkQueue raw;
+    uint32_t buffer_count; /* of the trace's, so far */
+};
 
-    if (!s)
+/* Puts ours around what is there: nothing between the trace's command buffers, which may go on with
+ * each other's render pass, but for one that is carried out again. Returns what is behind them. */
+static VkCommandBuffer *surround(const struct sending *s, const struct vk_batch *batch,
+                                 struct vkr_time_slot *slot, VkCommandBuffer *out)
+{
+    const struct vkr *r = s->call->r;
+
+    for (uint32_t i = 0; i < batch->buffer_count; i++)
+        if (!is_repeated(batch, i))
+            out = vkr_command_resets(r, vk_batch_buffer(batch, i), out);
+    if (slot)
+        *out++ = slot->first;
+    for (uint32_t i = 0; i < batch->buffer_count; i++) {
+        if (is_repeated(batch, i))
+            out = vkr_command_resets(r, vk_batch_buffer(batch, i), out);
+        *out++ = vk_batch_buffer(batch, i);
+    }
+    if (!slot)
+        return out;
+    *out++ = slot->end;
+    for (uint32_t i = 0; i < batch->buffer_count; i++) {
+        out = vkr_command_copies(r, vk_batch_buffer(batch, i), out);
+        vkr_command_uses_add(r, &slot->uses, vk_batch_buffer(batch, i), s->buffer_count + i);
+    }
+    *out++ = slot->copy;
+    return out;
+}
+
+/* Resets queries of a batch that must stay as it is. */
+static void send_resets(const struct sending *s, const struct vk_batch *batch, uint32_t count)
+{
+    VkCommandBuffer *list = vkr_call_take(s->call, count * sizeof(*list)), *end = list;
+    const struct vkr_object *o = s->call->owner;
+
+    for (uint32_t i = 0; list && i < batch->buffer_count; i++)
+        end = vkr_command_resets(s->call->r, vk_batch_buffer(batch, i), end);
+    if (list && o && o->device)
+        o->device->dispatch.f.vkQueueSubmit(
+            s->raw, 1,
+            &(VkSubmitInfo){.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                            .commandBufferCount = (uint32_t)(end - list),
+                            .pCommandBuffers = list},
+            VK_NULL_HANDLE);
+}
+
+/* Makes the list of a batch. Returns how many there are; 0: it remains as it is. */
+static uint32_t change(struct sending *s, const struct vk_batch *batch, uint32_t part,
+                       bool may_change, VkCommandBuffer **out)
+{
+    const struct vkr *r = s->call->r;
+    const uint32_t count = vkr_command_times_count(r, batch);
+    const bool is_timed = r->timing.is_on && s->call->record->seq >= r->timing.seq_first;
+    struct vkr_time_slot *slot = NULL;
+    VkCommandBuffer *list = NULL;
+    uint32_t made = 0;
+
+    if (!batch->buffer_count)
+        return 0;
+    if (count && vkr_command_times_wait(r, batch))
+        take_complete(s->call->r, NULL);
+    if (may_change && (is_timed || count))
+        list =
+            vkr_call_take(s->call, (batch->buffer_count + 2 * (uint64_t)count + 3) * sizeof(*list));
+    if (list && is_timed && s->queue)
+        slot = take(s->call, s->queue, part);
+    if (list && (slot || count))
+        made = (uint32_t)(surround(s, batch, slot, list) - list);
+    else if (count)
+        send_resets(s, batch, count);
+    s->buffer_count += batch->buffer_count;
+    *out = list;
+    return made;
+}
+
+static void change_info(struct sending *s, const struct vk_submit *submit, VkSubmitInfo *info,
+                        uint32_t part)
+{
+    const struct vk_batch batch = vk_submit_batch(submit, part);
+    VkCommandBuffer *list;
+    const uint32_t made = change(s, &batch, part, vk_chain_allows_buffers(info->pNext), &list);
+
+    if (!made)
         return;
-    list[0] = (VkCommandBufferSubmitInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-        .commandBuffer = s->first,
-        .deviceMask = info->pCommandBufferInfos[0].deviceMask,
-    };
-    memcpy(list + 1, info->pCommandBufferInfos, count * sizeof(*list));
-    list[count + 1] = list[0];
-    list[count + 1].commandBuffer = s->last;
-    info->pCommandBufferInfos = list;
-    info->commandBufferInfoCount = count + 2;
+    info->pCommandBuffers = list;
+    info->commandBufferCount = made;
+}
+
+/* Leaves those of the batch as they were; ours get the mask of its devices. */
+static void change_info2(struct sending *s, const struct vk_submit *submit, VkSubmitInfo2 *info,
+                         uint32_t part)
+{
+    const struct vk_batch batch = vk_submit_batch(submit, part);
+    const bool may_change = !info->flags && vk_chain_allows_buffers(info->pNext);
+    VkCommandBuffer *list;
+    const uint32_t made = change(s, &batch, part, may_change, &list);
+    VkCommandBufferSubmitInfo *infos = made ? vkr_call_take(s->call, made * sizeof(*infos)) : NULL;
+    uint32_t next = 0;
+
+    for (uint32_t i = 0; infos && i < made; i++) {
+        const bool is_theirs = next < info->commandBufferInfoCount &&
+                               info->pCommandBufferInfos[next].commandBuffer == list[i];
+        infos[i] =
+            (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                        .commandBuffer = list[i],
+                                        .deviceMask = info->pCommandBufferInfos[0].deviceMask};
+        if (is_theirs)
+            infos[i] = info->pCommandBufferInfos[next++];
+    }
+    if (!infos)
+        return;
+    info->pCommandBufferInfos = infos;
+    info->commandBufferInfoCount = made;
 }
 
 /* The arguments were decoded into an arena of ours. */
@@ -344,17 +464,18 @@ void vkr_timing_submit(struct vkr_call *c)
     const struct vk_args_vkQueueSubmit *a = (const void *)c->args;
     const struct vk_args_vkQueueSubmit2 *b = (const void *)c->args;
     const bool is_first = c->record->type == TYPE_vkQueueSubmit;
-    const struct vkr_timed_queue *queue;
+    struct sending s = {.call = c};
+    struct vk_submit submit;
 
-    if (!c->r->timing.is_on || c->record->seq < c->r->timing.seq_first || c->r->is_hollow)
+    if (!c->r->options->timed_runs || c->r->is_hollow ||
+        !vk_submit_of(&submit, c->record->type, c->args))
         return;
-    queue = find_queue(c->r, is_first ? a->queue : b->queue);
-    if (!queue)
-        return;
+    s.raw = submit.queue;
+    s.queue = find_queue(c->r, s.raw);
     for (uint32_t i = 0; is_first && i < a->submitCount; i++)
-        surround(c, queue, &((VkSubmitInfo *)(uintptr_t)a->pSubmits)[i], i);
+        change_info(&s, &submit, &((VkSubmitInfo *)(uintptr_t)a->pSubmits)[i], i);
     for (uint32_t i = 0; !is_first && i < b->submitCount; i++)
-        surround2(c, queue, &((VkSubmitInfo2 *)(uintptr_t)b->pSubmits)[i], i);
+        change_info2(&s, &submit, &((VkSubmitInfo2 *)(uintptr_t)b->pSubmits)[i], i);
 }
 
 /* ---- runs ---------------------------------------------------------------------------------- */
@@ -378,6 +499,7 @@ void vkr_timing_drop(struct vkr *r, const struct vkr_device *device)
     for (size_t i = t->queue_count; i-- > 0;)
         if (t->queues[i].device == device)
             TSM_ARRAY_REMOVE(t->queues, t->queue_count, i);
+    vkr_time_families_drop(r, device);
 }
 
 int vkr_timing_start(struct vkr *r, uint64_t seq_first)

@@ -3,8 +3,8 @@
  * Times of submits on the device: timestamps in front of each batch with command buffers and behind
  * it, as the recorder has them (api/vulkan/source/gpu_time).
  */
-#ifndef API_VULKAN_REPLAY_TIMING_H
-#define API_VULKAN_REPLAY_TIMING_H
+#ifndef API_VULKAN_REPLAY_TIMING_SUBMIT_TIMES_H
+#define API_VULKAN_REPLAY_TIMING_SUBMIT_TIMES_H
 
 #include "api/vulkan/replay/device.h"
 #include "replay/time_list.h"
@@ -23,6 +23,8 @@ struct vkr_timing {
     struct vkr_timed_queue *queues;
     size_t queue_count, queue_capacity;
     struct vkr_time_group *groups;
+    struct vkr_time_family *families;      /* with --time-commands */
+    uint32_t block_count;                  /* of queries, of all of them */
     struct vkr_time_slot *oldest, *newest; /* under way */
     struct tsm_time_list done;
 };
