@@ -38,10 +38,10 @@ static int grow(struct tsm_stream_facts *f, uint32_t stream)
 
 /* Bits of a value table that say that a stream does not join the default stream. The trace names
  * its own flags. */
-static uint64_t apart_bits(struct pass *p, const struct sbt_enum *table)
+static uint64_t apart_bits(struct tsm_map *tables, const struct sbt_enum *table)
 {
     bool is_new = false;
-    uint64_t *known = tsm_map_insert(&p->apart, (uintptr_t)table, &is_new), bits = 0;
+    uint64_t *known = tsm_map_insert(tables, (uintptr_t)table, &is_new), bits = 0;
 
     if (known && !is_new)
         return *known;
@@ -53,14 +53,14 @@ static uint64_t apart_bits(struct pass *p, const struct sbt_enum *table)
     return bits;
 }
 
-static bool made_apart(struct pass *p, const struct sbt_record *record,
-                       const struct sbt_schema *schema)
+bool tsm_stream_made_apart(struct tsm_map *known, struct sbt_reader *reader,
+                           const struct sbt_record *record, const struct sbt_schema *schema)
 {
     for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++) {
         const struct sbt_enum *table = schema->fields[i].type == SBT_FIELD_FLAGS
-                                           ? sbt_reader_enum(p->reader, schema->fields[i].detail)
+                                           ? sbt_reader_enum(reader, schema->fields[i].detail)
                                            : NULL;
-        if (table && (record->slots[i] & apart_bits(p, table)))
+        if (table && (record->slots[i] & apart_bits(known, table)))
             return true;
     }
     return false;
@@ -80,7 +80,7 @@ static int note_made(struct pass *p, const struct sbt_record *record,
         (object >= 0 && (tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_CONTEXT)))
         return error;
     p->facts->streams[made].is_default = false;
-    p->facts->streams[made].is_apart = made_apart(p, record, schema);
+    p->facts->streams[made].is_apart = tsm_stream_made_apart(&p->apart, p->reader, record, schema);
     return 0;
 }
 

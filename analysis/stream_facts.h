@@ -28,6 +28,11 @@ void tsm_stream_facts_finish(struct tsm_stream_facts *facts);
  */
 uint32_t tsm_stream_facts_group(const struct tsm_stream_facts *facts, uint32_t stream);
 
+/* Tests whether the stream that a record makes does not join the default stream. `known`, empty at
+ * first, keeps what was found out about tables of flags. */
+bool tsm_stream_made_apart(struct tsm_map *known, struct sbt_reader *reader,
+                           const struct sbt_record *record, const struct sbt_schema *schema);
+
 /* seq of a thread's first record; UINT64_MAX when unknown. */
 uint64_t tsm_stream_facts_thread_first(const struct tsm_stream_facts *facts, uint32_t thread);
 

@@ -91,6 +91,7 @@ enum tsm_api_trait {
     TSM_API_NESTS = 1u << 0,  /* its calls are made of those of another API, recorded inside them */
     TSM_API_KERNEL = 1u << 1, /* its commands are the kernel's own: jobs of rings */
     TSM_API_SHOWS_SUBMITS = 1u << 2, /* what is recorded into its objects is in the trace */
+    TSM_API_IN_ORDER = 1u << 3, /* a command of a stream begins when those before it have ended */
 };
 
 struct tsm_call_traits {

@@ -33,7 +33,7 @@ GRAPH = CALL[CALL.index('begins-capture'):CALL.index('may-wait')] + ('host-funct
 OBJECT = ('ground', 'droppable', 'carrier', 'recording', 'memory', 'image', 'context', 'event',
           'signal', 'graph', 'array', 'device', 'program')
 APIS = {'cuda': 1, 'hsa': 2, 'hip': 3}  # enum sbt_api, of those whose .api files have numbers
-API = ('nests', 'kernel', 'shows-submits')
+API = ('nests', 'kernel', 'shows-submits', 'in-order')
 WITH_TARGET = ('binds', 'writes', 'device')
 
 

@@ -59,6 +59,8 @@ def commands(trace, whole):
     yield ["stats", "--compare", whole, trace]
     yield ["clocks", trace]
     yield ["clocks", "--json", trace]
+    yield ["graph", "--why=5", trace]
+    yield ["graph", "--dot", trace]
     yield ["export", "folded", trace]
     yield ["export", "speedscope", trace]
     yield ["export", "pprof", "--force", "-o", "part.pb", trace]

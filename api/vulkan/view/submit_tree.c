@@ -162,20 +162,33 @@ void tsm_tree_label(struct tsm_tree *t, const struct sbt_record *record, char *o
 
 /* ---- queues -------------------------------------------------------------------------------- */
 
-struct tsm_queue_labels *tsm_tree_queue(struct tsm_tree *t, uint64_t id)
+struct tsm_queue_labels *tsm_tree_queue(const struct tsm_tree *t, uint64_t id)
 {
-    for (size_t i = 0; i < t->queue_count; i++)
-        if (t->queues[i].queue == id)
-            return &t->queues[i];
-    if (!TSM_ARRAY_RESIZE(t->queues, t->queue_count + 1))
+    const uint64_t place = tsm_map_get(&t->queue_places, id, 0);
+
+    return place ? &t->queues[place - 1] : NULL;
+}
+
+/* NULL: no memory. */
+static struct tsm_queue_labels *add_queue(struct tsm_tree *t, uint64_t id)
+{
+    bool added;
+    uint64_t *place = tsm_map_insert(&t->queue_places, id, &added);
+
+    if (!place)
         return NULL;
-    t->queues[t->queue_count] = (struct tsm_queue_labels){.queue = id};
-    return &t->queues[t->queue_count++];
+    if (!*place) {
+        if (!TSM_ARRAY_PUSH(t->queues, t->queue_count, t->queue_capacity,
+                            (struct tsm_queue_labels){0}))
+            return NULL;
+        *place = t->queue_count;
+    }
+    return &t->queues[*place - 1];
 }
 
 static void begin_queue_label(struct tsm_tree *t, const struct sbt_record *record)
 {
-    struct tsm_queue_labels *q = record->slot_count ? tsm_tree_queue(t, record->slots[0]) : NULL;
+    struct tsm_queue_labels *q = record->slot_count ? add_queue(t, record->slots[0]) : NULL;
     char name[256];
 
     if (!q)
@@ -344,6 +357,7 @@ static void finish(struct tsm_tree *t)
         for (uint32_t k = 0; k < t->queues[i].depth && k < TSM_TREE_LABELS_MAX; k++)
             free(t->queues[i].names[k]);
     free(t->queues);
+    tsm_map_finish(&t->queue_places);
     free(t->times);
     free(t->classes);
     tsm_map_finish(&t->recordings);

@@ -23,7 +23,6 @@ struct tsm_recording {
 
 /* Labels that are open on a queue. */
 struct tsm_queue_labels {
-    uint64_t queue; /* id */
     char *names[TSM_TREE_LABELS_MAX];
     uint32_t depth; /* may be more than there are names */
     uint32_t shown; /* of them: nothing has changed since they were shown */
@@ -47,8 +46,9 @@ struct tsm_tree {
         bool is_calibrated;
     } * times;
     size_t time_count, time_capacity;
+    struct tsm_map queue_places; /* id of a queue that had a label -> place in `queues` + 1 */
     struct tsm_queue_labels *queues;
-    size_t queue_count;
+    size_t queue_count, queue_capacity;
     uint64_t frame; /* from 1 */
     bool frame_shown;
     uint64_t shown;
@@ -57,7 +57,8 @@ struct tsm_tree {
 
 /* NULL: no memory. */
 struct tsm_recording *tsm_tree_recording(struct tsm_tree *t, uint64_t id);
-struct tsm_queue_labels *tsm_tree_queue(struct tsm_tree *t, uint64_t id);
+/* NULL: no label was begun on the queue. */
+struct tsm_queue_labels *tsm_tree_queue(const struct tsm_tree *t, uint64_t id);
 /* The first text that the record's structs hold: of a label. "": none. */
 void tsm_tree_label(struct tsm_tree *t, const struct sbt_record *record, char *out, size_t size);
 /* Every handle of a type in the record's structs, in order. */

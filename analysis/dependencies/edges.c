@@ -1,0 +1,769 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/dependencies/edges.h"
+
+#include "analysis/stream_facts.h"
+#include "api/traits.h"
+#include "base/array.h"
+#include "tracesmith/error.h"
+
+#include <stdlib.h>
+
+#define GAPS_MAX 64u /* of a stream, that late commands may still come into */
+
+/* Positions [first, end) of a stream that no record had so far, between two that have one. */
+struct gap {
+    uint64_t first, end, before_seq, after_seq;
+};
+
+struct tsm_dependency_stream {
+    uint32_t number;
+    bool is_default;               /* it came with a context */
+    bool is_apart;                 /* made so that it does not join the default stream */
+    bool is_recent;                /* in the list of its owner */
+    size_t owner;                  /* place + 1; 0: it has sent nothing */
+    uint64_t seq, position;        /* of its last command; 0: none */
+    uint64_t returned_ns;          /* ... of its call */
+    uint32_t sender;               /* ... its thread */
+    struct tsm_vector_clock known; /* has ended when the last command begins */
+    size_t thread;                 /* place + 1 of the one whose knowledge is in `known` ... */
+    uint64_t thread_version;       /* ... of then */
+    uint64_t barrier_version;
+    uint64_t activity;     /* number of its last command among all */
+    size_t earlier, later; /* places + 1 of the streams whose last commands are next to that */
+    struct gap *gaps;
+    size_t gap_count, gap_capacity;
+};
+
+/* An event as it was recorded last. */
+struct tsm_dependency_event {
+    uint64_t seq, position, returned_ns;
+    uint32_t stream, sender;
+    struct tsm_vector_clock known;
+};
+
+struct tsm_dependency_thread {
+    uint64_t seq;     /* of its last wait; 0: none */
+    uint64_t version; /* how often it has waited */
+    struct tsm_vector_clock known;
+    uint64_t barrier_version;
+    uint64_t owner, activity; /* it has waited for all commands of the owner (0: of all) up to it */
+};
+
+/* Streams of one context. */
+struct tsm_dependency_owner {
+    uint64_t key;
+    size_t default_stream; /* place + 1 of the one that sent last; 0: none */
+    size_t *recent;        /* places of streams that sent after its last command and join it */
+    size_t recent_count, recent_capacity;
+};
+
+/* A command that the record depends on. */
+struct tsm_dependency_source {
+    uint64_t seq, position, object;
+    uint32_t stream;
+    enum tsm_dependency_reason reason;
+    const struct tsm_vector_clock *known; /* has ended when it begins */
+};
+
+const char *tsm_dependency_reason_name(enum tsm_dependency_reason reason)
+{
+    static const char *const names[TSM_DEPENDS_COUNT] = {"stream", "default stream", "event",
+                                                         "host",   "thread",         "unknown"};
+
+    return names[reason];
+}
+
+static int no_memory(void)
+{
+    return tsm_fail(TSM_E_MEMORY, "no memory for dependencies");
+}
+
+/* ---- what is known of streams, events and threads ---------------------------------------------
+ */
+
+/* Returns the place + 1 of a key, 0 where there is none, or when out of memory; adds an element of
+ * `list` where `add` says so. */
+#define PLACE_OF(map, key, list, count, capacity, ...)                                             \
+    bool added;                                                                                    \
+    uint64_t *place = tsm_map_insert(&(map), (key), &added);                                       \
+                                                                                                   \
+    if (!place)                                                                                    \
+        return NULL;                                                                               \
+    if (!*place) {                                                                                 \
+        if (!TSM_ARRAY_PUSH(list, count, capacity, __VA_ARGS__))                                   \
+            return NULL;                                                                           \
+        *place = (count);                                                                          \
+    }                                                                                              \
+    return &(list)[*place - 1]
+
+/* All of these return NULL when out of memory; valid until the next one is added. */
+static struct tsm_dependency_stream *stream_of(struct tsm_dependencies *d, uint32_t number)
+{
+    PLACE_OF(d->stream_places, number, d->streams, d->stream_count, d->stream_capacity,
+             (struct tsm_dependency_stream){.number = number});
+}
+
+static struct tsm_dependency_event *event_of(struct tsm_dependencies *d, uint64_t id)
+{
+    PLACE_OF(d->event_places, id, d->events, d->event_count, d->event_capacity,
+             (struct tsm_dependency_event){0});
+}
+
+static struct tsm_dependency_thread *thread_of(struct tsm_dependencies *d, uint32_t number)
+{
+    PLACE_OF(d->thread_places, number, d->threads, d->thread_count, d->thread_capacity,
+             (struct tsm_dependency_thread){0});
+}
+
+static struct tsm_dependency_owner *owner_of(struct tsm_dependencies *d, uint64_t key)
+{
+    PLACE_OF(d->owner_places, key, d->owners, d->owner_count, d->owner_capacity,
+             (struct tsm_dependency_owner){.key = key});
+}
+
+static bool is_of_context(const struct sbt_schema *schema)
+{
+    const int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+
+    return object >= 0 && tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_CONTEXT;
+}
+
+static int note_made(struct tsm_dependencies *d, const struct tsm_call_node *call)
+{
+    const uint64_t made =
+        sbt_record_role(call->schema, call->record, SBT_ROLE_STREAM_MADE, SBT_STREAM_NONE);
+    struct tsm_dependency_stream *s;
+
+    if (made >= SBT_STREAM_NONE)
+        return 0;
+    s = stream_of(d, (uint32_t)made);
+    if (!s)
+        return no_memory();
+    s->is_default = is_of_context(call->schema);
+    s->is_apart =
+        !s->is_default && tsm_stream_made_apart(&d->apart, d->reader, call->record, call->schema);
+    return 0;
+}
+
+/* ---- what a record depends on -----------------------------------------------------------------
+ */
+
+static int add_source(struct tsm_dependencies *d, const struct tsm_dependency_source *source)
+{
+    if (!source->seq && !source->position)
+        return 0;
+    return TSM_ARRAY_PUSH(d->sources, d->source_count, d->source_capacity, *source) ? 0
+                                                                                    : no_memory();
+}
+
+/* Tests whether the driver got a call before it got that of the record: calls that two threads make
+ * at once are in the trace in any order. */
+static bool is_before(uint32_t sender, uint64_t returned_ns, const struct sbt_record *record)
+{
+    return sender == record->thread || returned_ns <= record->time_ns;
+}
+
+/* Adds the last command of another stream, if that came before. */
+static int add_last(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
+                    const struct sbt_record *record, enum tsm_dependency_reason reason)
+{
+    return s->position &&
+                   (reason == TSM_DEPENDS_STREAM || is_before(s->sender, s->returned_ns, record))
+               ? add_source(d, &(struct tsm_dependency_source){.seq = s->seq,
+                                                               .position = s->position,
+                                                               .stream = s->number,
+                                                               .reason = reason,
+                                                               .known = &s->known})
+               : 0;
+}
+
+static int add_event(struct tsm_dependencies *d, uint64_t id, const struct sbt_record *record,
+                     enum tsm_dependency_reason reason)
+{
+    const uint64_t place = tsm_map_get(&d->event_places, id, 0);
+    const struct tsm_dependency_event *e = place ? &d->events[place - 1] : NULL;
+
+    return e && is_before(e->sender, e->returned_ns, record)
+               ? add_source(d, &(struct tsm_dependency_source){.seq = e->seq,
+                                                               .position = e->position,
+                                                               .object = id,
+                                                               .stream = e->stream,
+                                                               .reason = reason,
+                                                               .known = &e->known})
+               : 0;
+}
+
+/* Adds what the default stream of a context and the others wait for of each other. */
+static int add_default(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
+                       const struct sbt_record *record)
+{
+    const struct tsm_dependency_owner *owner = &d->owners[s->owner - 1];
+    const struct tsm_dependency_stream *other;
+    int error = 0;
+
+    if (s->is_default) {
+        for (size_t i = 0; i < owner->recent_count && !error; i++)
+            error = add_last(d, &d->streams[owner->recent[i]], record, TSM_DEPENDS_DEFAULT);
+        return error;
+    }
+    if (s->is_apart || !owner->default_stream)
+        return 0;
+    other = &d->streams[owner->default_stream - 1];
+    return tsm_vector_clock_has(&s->known, other->number, other->position)
+               ? 0
+               : add_last(d, other, record, TSM_DEPENDS_DEFAULT);
+}
+
+/* Adds the last commands of all streams of an owner (0: of all) but `self` that `known` lacks,
+ * where these came after the command with the number `activity`. Returns in *activity how far there
+ * is nothing more to add. */
+static int add_all(struct tsm_dependencies *d, uint64_t owner, uint32_t self,
+                   const struct tsm_vector_clock *known, const struct sbt_record *record,
+                   enum tsm_dependency_reason reason, uint64_t *activity)
+{
+    uint64_t done = d->activity;
+    int error = 0;
+
+    for (size_t place = d->latest; place && !error; place = d->streams[place - 1].earlier) {
+        const struct tsm_dependency_stream *s = &d->streams[place - 1];
+
+        if (s->activity <= *activity)
+            break;
+        if (s->number == self || (owner && d->owners[s->owner - 1].key != owner) ||
+            tsm_vector_clock_has(known, s->number, s->position))
+            continue;
+        if (!is_before(s->sender, s->returned_ns, record) && s->activity <= done)
+            done = s->activity - 1;
+        error = add_last(d, s, record, reason);
+    }
+    *activity = done;
+    return error;
+}
+
+/* ---- edges ------------------------------------------------------------------------------------
+ */
+
+static int add_edge(struct tsm_dependencies *d, const struct tsm_dependency *edge)
+{
+    return TSM_ARRAY_PUSH(d->found, d->found_count, d->found_capacity, *edge) ? 0 : no_memory();
+}
+
+/* Tests whether all that `known` has is in the scratch clock or among the sources. */
+static bool is_covered(const struct tsm_dependencies *d, const struct tsm_vector_clock *known)
+{
+    for (size_t i = 0; i < known->count; i++) {
+        const struct tsm_vector_clock_entry *e = &known->list[i];
+        bool found = tsm_vector_clock_has(&d->scratch, e->stream, e->position);
+
+        for (size_t k = 0; k < d->source_count && !found; k++)
+            found = d->sources[k].stream == e->stream && d->sources[k].position >= e->position;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Edge from the host: the thread's last wait, and the last call that is not known. */
+struct host_edge {
+    uint64_t seq; /* 0: none */
+    const struct tsm_vector_clock *known;
+    enum tsm_dependency_reason reason;
+    bool is_known; /* it was taken into account before */
+    bool is_given; /* nothing else makes it redundant */
+};
+
+static int add_host_edge(struct tsm_dependencies *d, uint64_t to, const struct host_edge *host)
+{
+    const bool is_redundant = host->is_known || (!host->is_given && is_covered(d, host->known));
+    int error;
+
+    if (!host->seq)
+        return 0;
+    error = add_edge(
+        d, &(struct tsm_dependency){
+               .from = host->seq, .to = to, .reason = host->reason, .is_redundant = is_redundant});
+    if (error || is_redundant)
+        return error;
+    return tsm_vector_clock_join(&d->scratch, host->known) ? 0 : no_memory();
+}
+
+/* Tests whether the other sources say as much. Only an event can be behind another source on that
+ * one's own stream. */
+static bool is_source_redundant(const struct tsm_dependencies *d,
+                                const struct tsm_dependency_source *s)
+{
+    bool found = tsm_vector_clock_has(&d->scratch, s->stream, s->position);
+
+    for (size_t i = 0; s->object && i < d->source_count && !found; i++)
+        found = &d->sources[i] != s && d->sources[i].stream == s->stream &&
+                d->sources[i].position >= s->position;
+    return found;
+}
+
+static int add_source_edges(struct tsm_dependencies *d, uint64_t to)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < d->source_count && !error; i++) {
+        const struct tsm_dependency_source *s = &d->sources[i];
+
+        error = add_edge(d, &(struct tsm_dependency){.from = s->seq,
+                                                     .to = to,
+                                                     .object = s->object,
+                                                     .reason = s->reason,
+                                                     .is_redundant = is_source_redundant(d, s)});
+    }
+    return error;
+}
+
+/* Makes edges of the sources and of what comes from the host. Leaves in the scratch clock what is
+ * known to have ended then. */
+static int make_edges(struct tsm_dependencies *d, uint64_t to, const struct host_edge *hosts,
+                      size_t host_count)
+{
+    int error = 0;
+    bool ok = true;
+
+    d->scratch.count = 0;
+    for (size_t i = 0; i < d->source_count && ok; i++)
+        ok = tsm_vector_clock_join(&d->scratch, d->sources[i].known);
+    for (size_t i = 0; i < host_count && ok && !error; i++)
+        error = add_host_edge(d, to, &hosts[i]);
+    if (ok && !error)
+        error = add_source_edges(d, to);
+    for (size_t i = 0; i < d->source_count && ok; i++)
+        ok = tsm_vector_clock_add(&d->scratch, d->sources[i].stream, d->sources[i].position);
+    for (size_t i = 0; i < host_count && ok; i++)
+        if (hosts[i].seq && !hosts[i].is_known)
+            ok = tsm_vector_clock_join(&d->scratch, hosts[i].known);
+    return error || ok ? error : no_memory();
+}
+
+/* ---- commands ---------------------------------------------------------------------------------
+ */
+
+static int enter_owner(struct tsm_dependencies *d, struct tsm_dependency_stream *s, uint64_t key)
+{
+    const struct tsm_dependency_owner *owner;
+
+    if (s->owner)
+        return 0;
+    owner = owner_of(d, key);
+    if (!owner)
+        return no_memory();
+    s->owner = (size_t)(owner - d->owners) + 1;
+    return 0;
+}
+
+/* A record may come after others that follow it on its stream: its call returned later. Returns
+ * where it belongs; NULL: between which others is not known. */
+static struct gap *find_gap(const struct tsm_dependency_stream *s, uint64_t position)
+{
+    for (size_t i = 0; i < s->gap_count; i++)
+        if (position >= s->gaps[i].first && position < s->gaps[i].end)
+            return &s->gaps[i];
+    return NULL;
+}
+
+/* Fills the gap: what is left of it lies before and behind the record, which comes before another
+ * one that is noted already. */
+static int split_gap(struct tsm_dependencies *d, struct tsm_dependency_stream *s, struct gap *gap,
+                     const struct sbt_record *record)
+{
+    const struct gap rest = {record->position + 1, gap->end, record->seq, gap->after_seq};
+
+    gap->end = record->position;
+    gap->after_seq = record->seq;
+    if (!TSM_ARRAY_PUSH(s->gaps, s->gap_count, s->gap_capacity, rest))
+        return no_memory();
+    return add_edge(d, &(struct tsm_dependency){.from = record->seq,
+                                                .to = rest.after_seq,
+                                                .reason = TSM_DEPENDS_STREAM});
+}
+
+static void note_gap(struct tsm_dependency_stream *s, const struct sbt_record *record)
+{
+    const struct gap gap = {s->position + 1, record->position, s->seq, record->seq};
+
+    if (!s->position || gap.first == gap.end)
+        return;
+    if (s->gap_count >= GAPS_MAX)
+        TSM_ARRAY_REMOVE(s->gaps, s->gap_count, 0);
+    (void)!TSM_ARRAY_PUSH(s->gaps, s->gap_count, s->gap_capacity, gap); /* else order is lost */
+}
+
+/* Takes those out whose last command the default stream waits for. */
+static void forget_recent(struct tsm_dependencies *d, struct tsm_dependency_owner *owner,
+                          const struct tsm_vector_clock *known)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < owner->recent_count; i++) {
+        struct tsm_dependency_stream *s = &d->streams[owner->recent[i]];
+
+        s->is_recent = !tsm_vector_clock_has(known, s->number, s->position);
+        if (s->is_recent)
+            owner->recent[left++] = owner->recent[i];
+    }
+    owner->recent_count = left;
+}
+
+/* Makes the stream the one that was active last. */
+static void move_to_end(struct tsm_dependencies *d, struct tsm_dependency_stream *s)
+{
+    const size_t place = (size_t)(s - d->streams) + 1;
+
+    s->activity = ++d->activity;
+    if (d->latest == place)
+        return;
+    if (s->earlier)
+        d->streams[s->earlier - 1].later = s->later;
+    if (s->later)
+        d->streams[s->later - 1].earlier = s->earlier;
+    if (d->latest)
+        d->streams[d->latest - 1].later = place;
+    s->earlier = d->latest;
+    s->later = 0;
+    d->latest = place;
+}
+
+/* Notes that the stream has a new last command. */
+static int advance(struct tsm_dependencies *d, struct tsm_dependency_stream *s,
+                   const struct sbt_record *record)
+{
+    struct tsm_dependency_owner *owner = &d->owners[s->owner - 1];
+
+    note_gap(s, record);
+    s->seq = record->seq;
+    s->position = record->position;
+    s->returned_ns = record->time_ns + record->duration_ns;
+    s->sender = record->thread;
+    move_to_end(d, s);
+    if (s->is_default) {
+        forget_recent(d, owner, &s->known);
+        owner->default_stream = (size_t)(s - d->streams) + 1;
+        return 0;
+    }
+    if (s->is_apart || s->is_recent)
+        return 0;
+    s->is_recent = true;
+    return TSM_ARRAY_PUSH(owner->recent, owner->recent_count, owner->recent_capacity,
+                          (size_t)(s - d->streams))
+               ? 0
+               : no_memory();
+}
+
+static int record_event(struct tsm_dependencies *d, const struct tsm_call_node *call,
+                        const struct tsm_dependency_stream *s)
+{
+    const struct sbt_record *record = call->record;
+    const uint64_t id = sbt_record_role(call->schema, record, SBT_ROLE_OBJECT, 0);
+    struct tsm_dependency_event *e = id ? event_of(d, id) : NULL;
+
+    if (!id)
+        return 0;
+    if (!e || !tsm_vector_clock_copy(&e->known, &s->known))
+        return no_memory();
+    e->seq = record->seq;
+    e->position = record->position;
+    e->returned_ns = record->time_ns + record->duration_ns;
+    e->stream = record->stream;
+    e->sender = record->thread;
+    return 0;
+}
+
+/* The call returns when its command has ended: the thread knows then. */
+static int teach(struct tsm_dependency_thread *t, const struct sbt_record *record,
+                 const struct tsm_vector_clock *known, uint32_t stream, uint64_t position)
+{
+    t->seq = record->seq;
+    t->version++;
+    return tsm_vector_clock_join(&t->known, known) &&
+                   (stream == SBT_STREAM_NONE || tsm_vector_clock_add(&t->known, stream, position))
+               ? 0
+               : no_memory();
+}
+
+static bool returns_when_over(const struct tsm_call_node *call)
+{
+    return call->is_wait && !(tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT);
+}
+
+static bool is_unknown(const struct sbt_record *record)
+{
+    return record->flags & (SBT_RECORD_ORDERED | SBT_RECORD_TAINTS);
+}
+
+/* Notes that all that comes later comes after the record. */
+static int remember_barrier(struct tsm_dependencies *d, const struct sbt_record *record)
+{
+    d->barrier.seq = record->seq;
+    d->barrier.version++;
+    return tsm_vector_clock_join(&d->barrier.known, &d->scratch) &&
+                   (record->stream == SBT_STREAM_NONE ||
+                    tsm_vector_clock_add(&d->barrier.known, record->stream, record->position))
+               ? 0
+               : no_memory();
+}
+
+/* Adds the command before this one on its stream. */
+static int add_previous(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
+                        const struct sbt_record *record, const struct gap *gap)
+{
+    static const struct tsm_vector_clock nothing;
+
+    if (!s->position || record->position > s->position)
+        return add_last(d, s, record, TSM_DEPENDS_STREAM);
+    return gap ? add_source(d, &(struct tsm_dependency_source){.seq = gap->before_seq,
+                                                               .position = record->position - 1,
+                                                               .stream = record->stream,
+                                                               .reason = TSM_DEPENDS_STREAM,
+                                                               .known = &nothing})
+               : 0;
+}
+
+static int find_command_sources(struct tsm_dependencies *d, const struct tsm_call_node *call,
+                                const struct tsm_dependency_stream *s, const struct gap *gap)
+{
+    const uint64_t id = sbt_record_role(call->schema, call->record, SBT_ROLE_OBJECT, 0);
+    int error = add_previous(d, s, call->record, gap);
+
+    if (!error)
+        error = is_unknown(call->record) ? add_all(d, 0, s->number, &s->known, call->record,
+                                                   TSM_DEPENDS_UNKNOWN, &d->barrier.activity)
+                                         : add_default(d, s, call->record);
+    return error || call->schema->kind != SBT_KIND_WAIT || !id
+               ? error
+               : add_event(d, id, call->record, TSM_DEPENDS_EVENT);
+}
+
+/* The thread and the stream are added before they are pointed to. */
+static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *call)
+{
+    const struct sbt_record *record = call->record;
+    struct tsm_dependency_thread *t = thread_of(d, record->thread);
+    struct tsm_dependency_stream *s = stream_of(d, record->stream);
+    const size_t thread = t ? (size_t)(t - d->threads) + 1 : 0;
+    struct host_edge hosts[2];
+    struct gap *gap = NULL;
+    bool is_late;
+    int error;
+
+    if (!t || !s)
+        return no_memory();
+    error = enter_owner(d, s, call->owner);
+    if (error)
+        return error;
+    is_late = s->position && record->position <= s->position;
+    if (is_late)
+        gap = find_gap(s, record->position);
+    hosts[0] = (struct host_edge){t->seq, &t->known, TSM_DEPENDS_THREAD,
+                                  s->thread == thread && s->thread_version == t->version, false};
+    hosts[1] = (struct host_edge){d->barrier.seq, &d->barrier.known, TSM_DEPENDS_UNKNOWN,
+                                  s->barrier_version == d->barrier.version, false};
+    error = find_command_sources(d, call, s, gap);
+    if (!error)
+        error = make_edges(d, record->seq, hosts, 2);
+    if (!error && gap)
+        error = split_gap(d, s, gap, record);
+    if (!error && !tsm_vector_clock_join(&s->known, &d->scratch))
+        error = no_memory();
+    if (error)
+        return error;
+    s->thread = thread;
+    s->thread_version = t->version;
+    s->barrier_version = d->barrier.version;
+    if (!is_late)
+        error = advance(d, s, record);
+    if (!error && call->schema->kind == SBT_KIND_SIGNAL)
+        error = record_event(d, call, s);
+    if (!error && is_unknown(record))
+        error = remember_barrier(d, record);
+    return error || !returns_when_over(call)
+               ? error
+               : teach(t, record, &s->known, record->stream, record->position);
+}
+
+/* ---- waits ------------------------------------------------------------------------------------
+ */
+
+/* Adds a stream's command before the wait; of a default stream what that would wait for, too. A
+ * wait has a place on its stream. */
+static int add_waited_stream(struct tsm_dependencies *d, const struct sbt_record *record)
+{
+    static const struct tsm_vector_clock nothing;
+    const struct tsm_dependency_stream *s = stream_of(d, record->stream);
+    const struct gap *gap;
+    int error;
+
+    if (!s)
+        return no_memory();
+    if (record->position && record->position < s->position) {
+        gap = find_gap(s, record->position);
+        return gap ? add_source(d, &(struct tsm_dependency_source){.seq = gap->before_seq,
+                                                                   .position = gap->first - 1,
+                                                                   .stream = record->stream,
+                                                                   .reason = TSM_DEPENDS_HOST,
+                                                                   .known = &nothing})
+                   : 0;
+    }
+    error = add_last(d, s, record, TSM_DEPENDS_HOST);
+    if (error || !s->is_default || !s->owner)
+        return error;
+    for (size_t i = 0; i < d->owners[s->owner - 1].recent_count && !error; i++)
+        error =
+            add_last(d, &d->streams[d->owners[s->owner - 1].recent[i]], record, TSM_DEPENDS_HOST);
+    return error;
+}
+
+static bool names_event(const struct sbt_schema *schema)
+{
+    const int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+
+    return object >= 0 && tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_EVENT;
+}
+
+/* Makes a node of a record of the host, of which the sources are known, that its thread waits in.
+ */
+static int finish_wait(struct tsm_dependencies *d, const struct sbt_record *record)
+{
+    struct tsm_dependency_thread *t = thread_of(d, record->thread);
+    struct host_edge hosts[2];
+    int error;
+
+    if (!t)
+        return no_memory();
+    hosts[0] = (struct host_edge){t->seq, &t->known, TSM_DEPENDS_THREAD, false, true};
+    hosts[1] = (struct host_edge){d->barrier.seq, &d->barrier.known, TSM_DEPENDS_UNKNOWN,
+                                  t->barrier_version == d->barrier.version, false};
+    d->is_node = true;
+    error = make_edges(d, record->seq, hosts, 2);
+    t->barrier_version = d->barrier.version;
+    return error ? error : teach(t, record, &d->scratch, SBT_STREAM_NONE, 0);
+}
+
+/* Adds the last commands of all streams of an owner (0: of all). */
+static int add_owned(struct tsm_dependencies *d, struct tsm_dependency_thread *t, uint64_t owner,
+                     const struct sbt_record *record)
+{
+    uint64_t activity = !t->owner || t->owner == owner ? t->activity : 0;
+    const int error =
+        add_all(d, owner, SBT_STREAM_NONE, &t->known, record, TSM_DEPENDS_HOST, &activity);
+
+    t->owner = owner;
+    t->activity = activity;
+    return error;
+}
+
+static int note_wait(struct tsm_dependencies *d, const struct tsm_call_node *call)
+{
+    const struct sbt_record *record = call->record;
+    struct tsm_dependency_thread *t = thread_of(d, record->thread);
+    int error;
+
+    if (!t)
+        return no_memory();
+    if (record->stream != SBT_STREAM_NONE)
+        error = add_waited_stream(d, record);
+    else if (names_event(call->schema))
+        error = add_event(d, sbt_record_role(call->schema, record, SBT_ROLE_OBJECT, 0), record,
+                          TSM_DEPENDS_HOST);
+    else
+        error = add_owned(d, t, call->owner, record);
+    return error ? error : finish_wait(d, record);
+}
+
+/* A call that changes what is not modelled comes after all commands, and all come after it. */
+static int note_unknown(struct tsm_dependencies *d, const struct sbt_record *record)
+{
+    const struct host_edge before = {d->barrier.seq, &d->barrier.known, TSM_DEPENDS_UNKNOWN, false,
+                                     true};
+    int error;
+
+    d->is_node = true;
+    error = add_all(d, 0, SBT_STREAM_NONE, &d->barrier.known, record, TSM_DEPENDS_UNKNOWN,
+                    &d->barrier.activity);
+    if (!error)
+        error = make_edges(d, record->seq, &before, 1);
+    return error ? error : remember_barrier(d, record);
+}
+
+/* ---- records ----------------------------------------------------------------------------------
+ */
+
+static void begin(struct tsm_dependencies *d)
+{
+    d->is_node = false;
+    d->found_count = d->source_count = 0;
+}
+
+int tsm_dependencies_note(struct tsm_dependencies *d, const struct tsm_call_node *call)
+{
+    const struct sbt_record *record = call->record;
+    int error;
+
+    begin(d);
+    if (!call->schema || record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED))
+        return 0;
+    if (!(tsm_api_traits(record->type) & TSM_API_IN_ORDER)) {
+        d->passed_count += call->is_command;
+        return 0;
+    }
+    error = note_made(d, call);
+    if (error)
+        return error;
+    d->is_node = call->is_command && record->position;
+    if (d->is_node)
+        return note_command(d, call);
+    if (call->schema->kind == SBT_KIND_SYNC)
+        return note_wait(d, call);
+    return record->flags & SBT_RECORD_TAINTS ? note_unknown(d, record) : 0;
+}
+
+int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_COMPLETE);
+    uint64_t of, position, place;
+    const struct tsm_dependency_stream *s;
+    int error;
+
+    begin(d);
+    if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_COMPLETE))
+        return 0;
+    of = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+    position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
+    place = of < SBT_STREAM_NONE ? tsm_map_get(&d->stream_places, of, 0) : 0;
+    s = place ? &d->streams[place - 1] : NULL;
+    if (!s || !position || position != s->position) /* the seqs of others are not kept */
+        return 0;
+    error = add_last(d, s, record, TSM_DEPENDS_HOST);
+    return error ? error : finish_wait(d, record);
+}
+
+void tsm_dependencies_finish(struct tsm_dependencies *d)
+{
+    for (size_t i = 0; i < d->stream_count; i++) {
+        tsm_vector_clock_finish(&d->streams[i].known);
+        free(d->streams[i].gaps);
+    }
+    for (size_t i = 0; i < d->event_count; i++)
+        tsm_vector_clock_finish(&d->events[i].known);
+    for (size_t i = 0; i < d->thread_count; i++)
+        tsm_vector_clock_finish(&d->threads[i].known);
+    for (size_t i = 0; i < d->owner_count; i++)
+        free(d->owners[i].recent);
+    tsm_vector_clock_finish(&d->barrier.known);
+    tsm_vector_clock_finish(&d->scratch);
+    free(d->found);
+    free(d->sources);
+    free(d->streams);
+    free(d->events);
+    free(d->threads);
+    free(d->owners);
+    tsm_map_finish(&d->stream_places);
+    tsm_map_finish(&d->event_places);
+    tsm_map_finish(&d->thread_places);
+    tsm_map_finish(&d->owner_places);
+    tsm_map_finish(&d->apart);
+    *d = (struct tsm_dependencies){0};
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Edges of the dependency graph: what had to be over before a command could begin, or before a wait
+ * of the host could return. Known are the order of a stream, events, default streams, waits of the
+ * host, and what the thread that sends a command has waited for before. Not known is what threads
+ * of the program tell each other, nor what commands read and write. Of calls that two threads made
+ * at once it is not known which came first: they have no edge but on one stream.
+ *
+ * Only of APIs whose commands on a stream begin when those before them have ended
+ * (TSM_API_IN_ORDER); other calls are passed over, and counted.
+ */
+#ifndef ANALYSIS_DEPENDENCIES_EDGES_H
+#define ANALYSIS_DEPENDENCIES_EDGES_H
+
+#include "analysis/dependencies/vector_clock.h"
+#include "analysis/model/node.h"
+#include "base/map.h"
+#include "tracesmith/reader.h"
+
+/* Why something had to wait. */
+enum tsm_dependency_reason {
+    TSM_DEPENDS_STREAM,  /* for the command before it on its stream */
+    TSM_DEPENDS_DEFAULT, /* the default stream waits for the others of its context, they for it */
+    TSM_DEPENDS_EVENT,   /* for an event that was recorded there */
+    TSM_DEPENDS_HOST,    /* a wait of the host, for what it names */
+    TSM_DEPENDS_THREAD,  /* for what its thread waited for last, before it went on */
+    TSM_DEPENDS_UNKNOWN, /* a call of which it is not known what it waits for, or what for it */
+    TSM_DEPENDS_COUNT
+};
+
+/* Both ends are records: commands, waits of the host. */
+struct tsm_dependency {
+    uint64_t from, to; /* seq */
+    uint64_t object;   /* id of the event; 0: none */
+    enum tsm_dependency_reason reason;
+    bool is_redundant; /* the other edges to `to` say as much */
+};
+
+/* A zeroed struct with `reader` is empty. */
+struct tsm_dependencies {
+    struct sbt_reader *reader;
+    /* Results of the last record: */
+    bool is_node;                 /* it is a command or a wait */
+    struct tsm_dependency *found; /* edges to it; after these, edges from it to earlier records */
+    size_t found_count, found_capacity;
+    uint64_t passed_count; /* commands so far of APIs that are not known */
+    /* State: */
+    struct tsm_map stream_places, event_places, thread_places, owner_places; /* place + 1 */
+    struct tsm_dependency_stream *streams;
+    struct tsm_dependency_event *events;
+    struct tsm_dependency_thread *threads;
+    struct tsm_dependency_owner *owners;
+    size_t stream_count, stream_capacity, event_count, event_capacity;
+    size_t thread_count, thread_capacity, owner_count, owner_capacity;
+    struct tsm_dependency_source *sources; /* of the record that is noted */
+    size_t source_count, source_capacity;
+    uint64_t activity; /* commands so far */
+    size_t latest;     /* place + 1 of the stream that sent last */
+    struct tsm_vector_clock scratch;
+    struct tsm_map apart; /* see tsm_stream_made_apart() */
+    struct tsm_dependency_barrier {
+        uint64_t seq, version; /* version: how many there were */
+        uint64_t activity;     /* all commands up to this one are before it */
+        struct tsm_vector_clock known;
+    } barrier; /* the last call that is not known */
+};
+
+/* Takes a call into account; calls come in the order of the trace. Returns 0 or a negative
+ * tsm_error. */
+int tsm_dependencies_note(struct tsm_dependencies *d, const struct tsm_call_node *call);
+
+/* The same for one of the recorder's own records: it may say that the program knew that commands
+ * are complete. */
+int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_record *record);
+
+void tsm_dependencies_finish(struct tsm_dependencies *d);
+
+/* "stream", "default stream", "event"...: words of JSON and tables. */
+const char *tsm_dependency_reason_name(enum tsm_dependency_reason reason);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The whole dependency graph of a trace, for searches: about 120 bytes a command.
+ */
+#ifndef ANALYSIS_DEPENDENCIES_GRAPH_H
+#define ANALYSIS_DEPENDENCIES_GRAPH_H
+
+#include "analysis/dependencies/edges.h"
+
+/* A command, a wait of the host, or a call of which it is not known what it changes. */
+struct tsm_dependency_node {
+    uint64_t seq;
+    const struct sbt_schema *schema; /* lives as long as the reader */
+    const char *kernel;              /* name of what a launch runs; NULL: none. Likewise */
+    uint32_t stream, thread;         /* stream: SBT_STREAM_NONE for what is on none */
+    bool is_command;
+    size_t first_edge; /* of those to it, up to the next node's */
+};
+
+struct tsm_dependency_graph {
+    struct tsm_dependency_node *nodes; /* by seq; one more at the end, for its first_edge */
+    size_t node_count, node_capacity;
+    struct tsm_dependency *edges; /* by what they lead to, then by what they come from */
+    size_t edge_count, edge_capacity;
+    uint64_t command_count, wait_count;
+    uint64_t passed_count; /* commands of APIs that are not known: they are in no edge */
+    uint64_t counts[TSM_DEPENDS_COUNT][2]; /* edges by reason: needed, redundant */
+};
+
+/* Reads the trace. Finish it in any case. */
+int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reader *reader);
+void tsm_dependency_graph_finish(struct tsm_dependency_graph *g);
+
+/* Returns the node of a record; NULL: it is none. */
+const struct tsm_dependency_node *tsm_dependency_graph_find(const struct tsm_dependency_graph *g,
+                                                            uint64_t seq);
+
+/* One thing that something had to wait for, directly or not. */
+struct tsm_dependency_step {
+    const struct tsm_dependency_node *node;
+    const struct tsm_dependency *edge; /* the next one of the chain; NULL: the chain ends here */
+    uint32_t count;                    /* of edges in the shortest chain */
+};
+
+/* Finds what a node had to wait for, by edges that are not redundant, shortest chains first; the
+ * node itself is the first. `until` (NULL: none) ends the search. free() the list. */
+int tsm_dependency_graph_before(struct tsm_dependency_step **out, size_t *count,
+                                const struct tsm_dependency_graph *g,
+                                const struct tsm_dependency_node *node,
+                                const struct tsm_dependency_node *until);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Vector clocks: sets of commands that are known to have ended, of each stream all up to a
+ * position. Functions that may grow one return false, and change nothing, when out of memory.
+ */
+#ifndef ANALYSIS_DEPENDENCIES_VECTOR_CLOCK_H
+#define ANALYSIS_DEPENDENCIES_VECTOR_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tsm_vector_clock_entry {
+    uint32_t stream;
+    uint64_t position;
+};
+
+/* A zeroed struct knows of none. */
+struct tsm_vector_clock {
+    struct tsm_vector_clock_entry *list; /* by stream */
+    size_t count, capacity;
+};
+
+/* Tests whether the command at this position is known to have ended. */
+bool tsm_vector_clock_has(const struct tsm_vector_clock *c, uint32_t stream, uint64_t position);
+
+/* Adds all commands of the stream up to `position`. */
+bool tsm_vector_clock_add(struct tsm_vector_clock *c, uint32_t stream, uint64_t position);
+
+/* Adds all that `with` knows. */
+bool tsm_vector_clock_join(struct tsm_vector_clock *c, const struct tsm_vector_clock *with);
+
+/* Becomes a copy of `from`. */
+bool tsm_vector_clock_copy(struct tsm_vector_clock *c, const struct tsm_vector_clock *from);
+
+void tsm_vector_clock_finish(struct tsm_vector_clock *c);
+
+#endif

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command.h"
+
+#include "analysis/dependencies/graph.h"
+#include "base/text.h"
+#include "tools/selection.h"
+#include "tools/terminal.h"
+#include "tools/text/table.h"
+#include "tools/trace_open.h"
+#include "tracesmith/error.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP_DEFAULT 20u
+
+/* Two records; `is_given`: the option was there. */
+struct record_pair {
+    bool is_given;
+    uint64_t from, to;
+};
+
+struct top_count {
+    bool is_given;
+    uint64_t count;
+};
+
+struct graph_values {
+    struct record_pair why, path; /* why: `to` alone */
+    struct top_count top;
+    bool needed, json, dot, graphml;
+    struct tsm_selection_streams streams;
+    struct tsm_selection_range range;
+};
+
+static bool parse_why(void *field, const char *text)
+{
+    struct record_pair *pair = field;
+
+    pair->is_given = true;
+    return tsm_selection_take_number(&pair->to, &text) && !*text;
+}
+
+static bool parse_path(void *field, const char *text)
+{
+    struct record_pair *pair = field;
+
+    pair->is_given = true;
+    return tsm_selection_take_number(&pair->from, &text) && *text++ == ':' &&
+           tsm_selection_take_number(&pair->to, &text) && !*text;
+}
+
+static bool parse_top(void *field, const char *text)
+{
+    struct top_count *top = field;
+
+    top->is_given = true;
+    return tsm_selection_take_number(&top->count, &text) && !*text;
+}
+
+static const struct tsm_option options[] = {
+    {.name = "why",
+     .letter = 'w',
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(graph_values, why),
+     .argument = "SEQ",
+     .parse = parse_why,
+     .help = "Show what this command or wait had to wait for, directly or not, shortest chains "
+             "first."},
+    {.name = "path",
+     .letter = 'p',
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(graph_values, path),
+     .argument = "A:B",
+     .parse = parse_path,
+     .help = "Show the shortest chain by which record B had to wait for record A. The exit status "
+             "is 1 when there is none."},
+    {.name = "top",
+     .letter = 't',
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(graph_values, top),
+     .argument = "N",
+     .parse = parse_top,
+     .help = "The first N rows of a list, 0 for all. Default 20, and all with --json."},
+    {.name = "needed",
+     .letter = 'n',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(graph_values, needed),
+     .help = "Leave redundant edges out of the graph."},
+    {.name = "dot",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(graph_values, dot),
+     .help = "The graph in DOT, for Graphviz: 'tracesmith graph --dot t.sbt | dot -Tsvg'."},
+    {.name = "graphml",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(graph_values, graphml),
+     .help = "The graph in GraphML, for yEd, Gephi or networkx."},
+    TSM_SELECTION_OPTIONS(graph_values, streams, range),
+    {.name = "json",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(graph_values, json),
+     .help = "One JSON object, schema \"tsgraph/1\": the graph, or what --why and --path find."},
+    {0},
+};
+
+struct run {
+    const struct graph_values *v;
+    struct sbt_reader *reader;
+    struct sbt_filter filter;
+    struct tsm_dependency_graph graph;
+};
+
+static bool is_selected(const struct run *run, const struct tsm_dependency_node *node)
+{
+    const struct sbt_filter *f = &run->filter;
+    bool found = !f->streams;
+
+    for (size_t i = 0; i < f->stream_count && !found; i++)
+        found = f->streams[i] == node->stream;
+    return found && node->seq >= f->seq_first && (!f->seq_end || node->seq < f->seq_end);
+}
+
+/* Returns the edge's begin where both ends, and the edge itself, are to be shown; else NULL. */
+static const struct tsm_dependency_node *shown_begin(const struct run *run,
+                                                     const struct tsm_dependency *edge)
+{
+    const struct tsm_dependency_node *from = tsm_dependency_graph_find(&run->graph, edge->from);
+
+    return from && is_selected(run, from) && !(run->v->needed && edge->is_redundant) ? from : NULL;
+}
+
+/* Calls `visit` for each edge that is shown, by what it leads to. */
+static void each_edge(const struct run *run,
+                      void (*visit)(void *user, const struct tsm_dependency *edge), void *user)
+{
+    const struct tsm_dependency_graph *g = &run->graph;
+
+    for (size_t i = 0; i < g->node_count; i++)
+        for (size_t e = g->nodes[i].first_edge;
+             is_selected(run, &g->nodes[i]) && e < g->nodes[i + 1].first_edge; e++)
+            if (shown_begin(run, &g->edges[e]))
+                visit(user, &g->edges[e]);
+}
+
+static const char *call_name(const struct tsm_dependency_node *node)
+{
+    return node->schema ? node->schema->name : "unknown";
+}
+
+/* ---- summary --------------------------------------------------------------------------------- */
+
+static void make_reasons(struct tsm_table *t, const struct tsm_dependency_graph *g)
+{
+    t->title = "edges";
+    tsm_table_column(t, "reason", "reason", TSM_CELL_TEXT);
+    tsm_table_column(t, "needed_count", "needed", TSM_CELL_COUNT);
+    tsm_table_column(t, "redundant_count", "redundant", TSM_CELL_COUNT);
+    for (unsigned i = 0; i < TSM_DEPENDS_COUNT; i++) {
+        if (!g->counts[i][0] && !g->counts[i][1])
+            continue;
+        tsm_table_text(t, tsm_dependency_reason_name((enum tsm_dependency_reason)i));
+        tsm_table_number(t, g->counts[i][0]);
+        tsm_table_number(t, g->counts[i][1]);
+    }
+}
+
+/* Tests whether a wait, of a stream for an event or of the host, has edges of its own, and all of
+ * them are redundant. */
+static bool is_useless(const struct tsm_dependency_graph *g, const struct tsm_dependency_node *node)
+{
+    const bool is_of_host = node->schema && node->schema->kind == SBT_KIND_SYNC;
+    size_t own_count = 0;
+
+    if (!node->schema || (!is_of_host && node->schema->kind != SBT_KIND_WAIT))
+        return false;
+    for (size_t e = node->first_edge; e < node[1].first_edge; e++) {
+        if (g->edges[e].reason != (is_of_host ? TSM_DEPENDS_HOST : TSM_DEPENDS_EVENT))
+            continue;
+        if (!g->edges[e].is_redundant)
+            return false;
+        own_count++;
+    }
+    return own_count != 0;
+}
+
+static void put_stream(struct tsm_table *t, const struct tsm_dependency_node *node)
+{
+    tsm_table_number_or_unknown(t, node->stream != SBT_STREAM_NONE, node->stream);
+}
+
+static void make_useless(struct tsm_table *t, const struct run *run)
+{
+    const struct tsm_dependency_graph *g = &run->graph;
+
+    t->title = "waits for what is known to be over";
+    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "thread", "thread", TSM_CELL_COUNT);
+    tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
+    tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
+    for (size_t i = 0; i < g->node_count; i++) {
+        const struct tsm_dependency_node *node = &g->nodes[i];
+
+        if (!is_selected(run, node) || !is_useless(g, node))
+            continue;
+        tsm_table_number(t, node->seq);
+        tsm_table_number(t, node->thread);
+        put_stream(t, node);
+        tsm_table_text(t, call_name(node));
+    }
+}
+
+static size_t top_of(const struct graph_values *v)
+{
+    return v->top.is_given ? (size_t)v->top.count : v->json ? 0 : TOP_DEFAULT;
+}
+
+static void print_summary(const struct run *run)
+{
+    struct tsm_table reasons = {.name = "reasons"}, useless = {.name = "redundant_waits"};
+
+    make_reasons(&reasons, &run->graph);
+    make_useless(&useless, run);
+    printf("%" PRIu64 " commands, %" PRIu64 " waits of the host\n", run->graph.command_count,
+           run->graph.wait_count);
+    if (reasons.row_count) {
+        putchar('\n');
+        tsm_table_print(&reasons, 0);
+    }
+    if (useless.row_count) {
+        putchar('\n');
+        tsm_table_print(&useless, top_of(run->v));
+    }
+    tsm_table_finish(&reasons);
+    tsm_table_finish(&useless);
+}
+
+/* ---- the graph ------------------------------------------------------------------------------- */
+
+static void json_node(struct tsm_json *j, const struct tsm_dependency_node *node)
+{
+    tsm_json_put_u64(j, "seq", node->seq);
+    tsm_json_put_string(j, "call", call_name(node));
+    tsm_json_put_string(j, "kernel", node->kernel);
+    tsm_json_name(j, "stream");
+    if (node->stream == SBT_STREAM_NONE)
+        tsm_json_string(j, NULL);
+    else
+        tsm_json_u64(j, node->stream);
+    tsm_json_put_u64(j, "thread", node->thread);
+    tsm_json_put_bool(j, "command", node->is_command);
+}
+
+static void json_edge(void *user, const struct tsm_dependency *edge)
+{
+    struct tsm_json *j = user;
+
+    tsm_json_open(j, '{');
+    tsm_json_put_u64(j, "from", edge->from);
+    tsm_json_put_u64(j, "to", edge->to);
+    tsm_json_put_string(j, "reason", tsm_dependency_reason_name(edge->reason));
+    tsm_json_name(j, "event");
+    if (edge->object)
+        tsm_json_u64(j, edge->object);
+    else
+        tsm_json_string(j, NULL);
+    tsm_json_put_bool(j, "redundant", edge->is_redundant);
+    tsm_json_close(j, '}');
+}
+
+static void print_json(const struct run *run)
+{
+    struct tsm_table useless = {.name = "redundant_waits"};
+    const struct tsm_dependency_graph *g = &run->graph;
+    struct tsm_json j = {.out = stdout};
+
+    tsm_json_begin(&j, "tsgraph/1");
+    tsm_json_put_string(&j, "trace", sbt_reader_name(run->reader));
+    tsm_json_put_u64(&j, "passed_count", g->passed_count);
+    tsm_json_put_open(&j, "nodes", '[');
+    for (size_t i = 0; i < g->node_count; i++) {
+        if (!is_selected(run, &g->nodes[i]))
+            continue;
+        tsm_json_open(&j, '{');
+        json_node(&j, &g->nodes[i]);
+        tsm_json_close(&j, '}');
+    }
+    tsm_json_close(&j, ']');
+    tsm_json_put_open(&j, "edges", '[');
+    each_edge(run, json_edge, &j);
+    tsm_json_close(&j, ']');
+    make_useless(&useless, run);
+    tsm_table_print_json(&useless, &j, 0);
+    tsm_table_finish(&useless);
+    tsm_json_end(&j);
+}
+
+/* Writes text inside of quotes or of an element, with what would end it replaced. */
+static void put_escaped(const char *text, bool is_xml)
+{
+    for (const char *c = tsm_clean(text); *c; c++)
+        if (is_xml && strchr("<>&\"", *c))
+            printf("&#%d;", *c);
+        else if (!is_xml && strchr("\"\\", *c))
+            printf("\\%c", *c);
+        else
+            putchar(*c);
+}
+
+static void dot_edge(void *user, const struct tsm_dependency *edge)
+{
+    printf("  n%" PRIu64 " -> n%" PRIu64 " [label=\"%s", edge->from, edge->to,
+           edge->reason == TSM_DEPENDS_STREAM ? "" : tsm_dependency_reason_name(edge->reason));
+    if (edge->object)
+        printf(" %" PRIu64, edge->object);
+    printf("\"%s]\n", edge->is_redundant ? ", style=dashed, color=gray" : "");
+}
+
+/* A column for each stream: nodes of one stand below each other. */
+static void print_dot(const struct run *run)
+{
+    const struct tsm_dependency_graph *g = &run->graph;
+
+    printf("digraph dependencies {\n  node [shape=box, fontname=\"sans-serif\"]\n");
+    for (size_t i = 0; i < g->node_count; i++) {
+        const struct tsm_dependency_node *n = &g->nodes[i];
+
+        if (!is_selected(run, n))
+            continue;
+        printf("  n%" PRIu64 " [label=\"%" PRIu64 " ", n->seq, n->seq);
+        put_escaped(n->kernel ? n->kernel : call_name(n), false);
+        if (n->stream == SBT_STREAM_NONE)
+            printf("\\nthread %u\", style=rounded", n->thread);
+        else
+            printf("\\nstream %u\", group=s%u", n->stream, n->stream);
+        printf("]\n");
+    }
+    each_edge(run, dot_edge, NULL);
+    printf("}\n");
+}
+
+static void graphml_edge(void *user, const struct tsm_dependency *edge)
+{
+    printf("<edge source=\"n%" PRIu64 "\" target=\"n%" PRIu64 "\"><data key=\"reason\">%s</data>"
+           "<data key=\"redundant\">%s</data></edge>\n",
+           edge->from, edge->to, tsm_dependency_reason_name(edge->reason),
+           edge->is_redundant ? "true" : "false");
+}
+
+static void print_graphml(const struct run *run)
+{
+    const struct tsm_dependency_graph *g = &run->graph;
+
+    printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+           "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
+           "<key id=\"call\" for=\"node\" attr.name=\"call\" attr.type=\"string\"/>\n"
+           "<key id=\"stream\" for=\"node\" attr.name=\"stream\" attr.type=\"long\"/>\n"
+           "<key id=\"thread\" for=\"node\" attr.name=\"thread\" attr.type=\"long\"/>\n"
+           "<key id=\"reason\" for=\"edge\" attr.name=\"reason\" attr.type=\"string\"/>\n"
+           "<key id=\"redundant\" for=\"edge\" attr.name=\"redundant\" attr.type=\"boolean\"/>\n"
+           "<graph edgedefault=\"directed\">\n");
+    for (size_t i = 0; i < g->node_count; i++) {
+        const struct tsm_dependency_node *n = &g->nodes[i];
+
+        if (!is_selected(run, n))
+            continue;
+        printf("<node id=\"n%" PRIu64 "\"><data key=\"call\">", n->seq);
+        put_escaped(n->kernel ? n->kernel : call_name(n), true);
+        printf("</data>");
+        if (n->stream != SBT_STREAM_NONE)
+            printf("<data key=\"stream\">%u</data>", n->stream);
+        printf("<data key=\"thread\">%u</data></node>\n", n->thread);
+    }
+    each_edge(run, graphml_edge, NULL);
+    printf("</graph>\n</graphml>\n");
+}
+
+/* ---- searches -------------------------------------------------------------------------------- */
+
+static void begin_steps(struct tsm_table *t, const char *title)
+{
+    t->title = title;
+    tsm_table_column(t, "steps", "steps", TSM_CELL_COUNT);
+    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "thread", "thread", TSM_CELL_COUNT);
+    tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
+    tsm_table_column(t, "reason", "reason", TSM_CELL_TEXT);
+    tsm_table_column(t, "event", "event", TSM_CELL_COUNT);
+    tsm_table_column(t, "before", "before", TSM_CELL_COUNT);
+    tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
+    tsm_table_column(t, "kernel", "kernel", TSM_CELL_NAME);
+}
+
+static void put_step(struct tsm_table *t, const struct tsm_dependency_step *step)
+{
+    const struct tsm_dependency *edge = step->edge;
+
+    tsm_table_number(t, step->count);
+    tsm_table_number(t, step->node->seq);
+    tsm_table_number(t, step->node->thread);
+    put_stream(t, step->node);
+    tsm_table_text(t, edge ? tsm_dependency_reason_name(edge->reason) : NULL);
+    tsm_table_number_or_unknown(t, edge && edge->object, edge ? edge->object : 0);
+    tsm_table_number_or_unknown(t, edge, edge ? edge->to : 0);
+    tsm_table_text(t, call_name(step->node));
+    tsm_table_text(t, step->node->kernel);
+}
+
+static void print_steps(const struct run *run, struct tsm_table *t)
+{
+    struct tsm_json j = {.out = stdout};
+
+    if (!run->v->json) {
+        tsm_table_print(t, top_of(run->v));
+        return;
+    }
+    tsm_json_begin(&j, "tsgraph/1");
+    tsm_json_put_string(&j, "trace", sbt_reader_name(run->reader));
+    tsm_table_print_json(t, &j, top_of(run->v));
+    tsm_json_end(&j);
+}
+
+/* Returns NULL after a complaint. */
+static const struct tsm_dependency_node *find_node(const struct run *run, uint64_t seq)
+{
+    const struct tsm_dependency_node *node = tsm_dependency_graph_find(&run->graph, seq);
+
+    if (!node)
+        tsm_complain("%s: record %" PRIu64 " is no command that was sent, and no wait; 'tsview' "
+                     "shows what it is",
+                     tsm_clean(sbt_reader_name(run->reader)), seq);
+    return node;
+}
+
+static int print_why(const struct run *run)
+{
+    const struct tsm_dependency_node *node = find_node(run, run->v->why.to);
+    struct tsm_table table = {.name = "before"};
+    struct tsm_dependency_step *list = NULL;
+    size_t count = 0;
+    int error;
+
+    if (!node)
+        return TSM_EXIT_ERROR;
+    error = tsm_dependency_graph_before(&list, &count, &run->graph, node, NULL);
+    begin_steps(&table, "what it had to wait for");
+    for (size_t i = 0; i < count && !error; i++)
+        put_step(&table, &list[i]);
+    if (!error)
+        print_steps(run, &table);
+    tsm_table_finish(&table);
+    free(list);
+    return error ? tsm_complain_error() : TSM_EXIT_OK;
+}
+
+static const struct tsm_dependency_step *find_step(const struct tsm_dependency_step *list,
+                                                   size_t count, uint64_t seq)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].node->seq == seq)
+            return &list[i];
+    return NULL;
+}
+
+static int print_path(const struct run *run)
+{
+    const struct tsm_dependency_node *from = find_node(run, run->v->path.from),
+                                     *to = from ? find_node(run, run->v->path.to) : NULL;
+    const struct tsm_dependency_step *step;
+    struct tsm_table table = {.name = "path"};
+    struct tsm_dependency_step *list = NULL;
+    size_t count = 0;
+    int error;
+
+    if (!to)
+        return TSM_EXIT_ERROR;
+    error = tsm_dependency_graph_before(&list, &count, &run->graph, to, from);
+    step = error ? NULL : find_step(list, count, from->seq);
+    begin_steps(&table, "the chain between them");
+    for (const struct tsm_dependency_step *s = step; s;
+         s = s->edge ? find_step(list, count, s->edge->to) : NULL)
+        put_step(&table, s);
+    if (!error && (step || run->v->json))
+        print_steps(run, &table);
+    else if (!error)
+        tsm_note("record %" PRIu64 " did not have to wait for record %" PRIu64, to->seq, from->seq);
+    tsm_table_finish(&table);
+    free(list);
+    return error ? tsm_complain_error() : step ? TSM_EXIT_OK : TSM_EXIT_NO;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int print(const struct run *run)
+{
+    const struct graph_values *v = run->v;
+
+    if (v->why.is_given)
+        return print_why(run);
+    if (v->path.is_given)
+        return print_path(run);
+    if (v->json)
+        print_json(run);
+    else if (v->dot)
+        print_dot(run);
+    else if (v->graphml)
+        print_graphml(run);
+    else
+        print_summary(run);
+    return TSM_EXIT_OK;
+}
+
+static int check(const struct graph_values *v)
+{
+    if (v->why.is_given && v->path.is_given)
+        return tsm_complain("--why and --path: one at a time, please");
+    if (v->json + v->dot + v->graphml > 1)
+        return tsm_complain("--json, --dot and --graphml: one of them");
+    if ((v->why.is_given || v->path.is_given) && (v->dot || v->graphml))
+        return tsm_complain("--why and --path have no --dot or --graphml: they print lists");
+    return 0;
+}
+
+static int run_graph(const struct tsm_command *command, void *values, const struct tsm_words *words)
+{
+    struct run run = {.v = values};
+    size_t noted = 0;
+    int status = check(run.v);
+    int error;
+
+    if (status)
+        return status;
+    run.reader = tsm_trace_open(words->words[0]);
+    if (!run.reader)
+        return TSM_EXIT_ERROR;
+    tsm_trace_show_progress(run.reader, "following dependencies");
+    error = tsm_selection_filter(&run.filter, run.reader, &run.v->streams, &run.v->range);
+    if (!error)
+        error = tsm_selection_seqs(&run.filter, run.reader);
+    if (!error)
+        error = tsm_dependency_graph_make(&run.graph, run.reader);
+    tsm_trace_show_progress(run.reader, NULL);
+    status = error ? tsm_complain_error() : print(&run);
+    if (!error && run.graph.passed_count)
+        tsm_note("%s: %" PRIu64 " commands are not in the graph: it knows CUDA's alone so far",
+                 tsm_clean(sbt_reader_name(run.reader)), run.graph.passed_count);
+    tsm_trace_note_damage(run.reader, &noted);
+    tsm_dependency_graph_finish(&run.graph);
+    sbt_reader_destroy(run.reader);
+    return status;
+}
+
+const struct tsm_command tsm_command_graph = {
+    .name = "graph",
+    .summary = "show what commands had to wait for, and why",
+    .synopsis = "[OPTION]... TRACE",
+    .description =
+        "Finds out which commands and waits of the host had to be over before a command could "
+        "begin: by the order of its stream, events, the default stream, and what the thread that "
+        "sent it had waited for. An edge is redundant when the others say as much; waits that have "
+        "only such edges waited for what was known to be over. What commands read and write is "
+        "not looked at, nor what threads of the program tell each other.\n\n"
+        "Knows CUDA; commands of other APIs are counted and left out.",
+    .examples = "tracesmith graph trace.sbt\n"
+                "tracesmith graph --why=812 trace.sbt\n"
+                "tracesmith graph --path=98:812 trace.sbt\n"
+                "tracesmith graph --dot --needed --range=0:200 trace.sbt | dot -Tsvg >graph.svg\n",
+    .exit_status = "0|done\n"
+                   "1|--path: the one did not have to wait for the other\n"
+                   "2|the trace cannot be read, or has no such command",
+    .options = options,
+    .values_size = sizeof(struct graph_values),
+    .operand = "TRACE",
+    .word_min = 1,
+    .word_max = 1,
+    .run = run_graph,
+};
