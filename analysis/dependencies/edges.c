@@ -45,7 +45,6 @@ struct tsm_dependency_thread {
     uint64_t seq;     /* of its last wait; 0: none */
     uint64_t version; /* how often it has waited */
     struct tsm_vector_clock known;
-    uint64_t barrier_version;
     uint64_t owner, activity; /* it has waited for all commands of the owner (0: of all) up to it */
 };
 
@@ -628,17 +627,15 @@ static bool names_event(const struct sbt_schema *schema)
 static int finish_wait(struct tsm_dependencies *d, const struct sbt_record *record)
 {
     struct tsm_dependency_thread *t = thread_of(d, record->thread);
-    struct host_edge hosts[2];
+    struct host_edge before = {.reason = TSM_DEPENDS_THREAD, .is_given = true};
     int error;
 
     if (!t)
         return no_memory();
-    hosts[0] = (struct host_edge){t->seq, &t->known, TSM_DEPENDS_THREAD, false, true};
-    hosts[1] = (struct host_edge){d->barrier.seq, &d->barrier.known, TSM_DEPENDS_UNKNOWN,
-                                  t->barrier_version == d->barrier.version, false};
+    before.seq = t->seq;
+    before.known = &t->known;
     d->is_node = true;
-    error = make_edges(d, record->seq, hosts, 2);
-    t->barrier_version = d->barrier.version;
+    error = make_edges(d, record->seq, &before, 1);
     return error ? error : teach(t, record, &d->scratch, SBT_STREAM_NONE, 0);
 }
 

@@ -329,10 +329,10 @@ static void print_dot(const struct run *run)
             continue;
         printf("  n%" PRIu64 " [label=\"%" PRIu64 " ", n->seq, n->seq);
         put_escaped(n->kernel ? n->kernel : call_name(n), false);
-        if (n->stream == SBT_STREAM_NONE)
-            printf("\\nthread %u\", style=rounded", n->thread);
-        else
+        if (n->is_command)
             printf("\\nstream %u\", group=s%u", n->stream, n->stream);
+        else
+            printf("\\nthread %u\", style=rounded", n->thread);
         printf("]\n");
     }
     each_edge(run, dot_edge, NULL);
