@@ -38,11 +38,13 @@ struct tsm_dependency_stream {
 struct tsm_dependency_event {
     uint64_t seq, position, returned_ns;
     uint32_t stream, sender;
+    uint64_t unseen; /* unseen_count when that was */
     struct tsm_vector_clock known;
 };
 
 struct tsm_dependency_thread {
     uint64_t seq;     /* of its last wait; 0: none */
+    bool is_begin;    /* ... which proves that a command has begun, not that it has ended */
     uint64_t version; /* how often it has waited */
     struct tsm_vector_clock known;
     uint64_t owner, activity; /* it has waited for all commands of the owner (0: of all) up to it */
@@ -176,20 +178,23 @@ static int add_last(struct tsm_dependencies *d, const struct tsm_dependency_stre
                : 0;
 }
 
+/* Adds where an event was recorded last; nothing, where something unseen may have recorded it
+ * since.
+ */
 static int add_event(struct tsm_dependencies *d, uint64_t id, const struct sbt_record *record,
                      enum tsm_dependency_reason reason)
 {
     const uint64_t place = tsm_map_get(&d->event_places, id, 0);
     const struct tsm_dependency_event *e = place ? &d->events[place - 1] : NULL;
 
-    return e && is_before(e->sender, e->returned_ns, record)
-               ? add_source(d, &(struct tsm_dependency_source){.seq = e->seq,
-                                                               .position = e->position,
-                                                               .object = id,
-                                                               .stream = e->stream,
-                                                               .reason = reason,
-                                                               .known = &e->known})
-               : 0;
+    if (!e || e->unseen != d->unseen_count || !is_before(e->sender, e->returned_ns, record))
+        return 0;
+    return add_source(d, &(struct tsm_dependency_source){.seq = e->seq,
+                                                         .position = e->position,
+                                                         .object = id,
+                                                         .stream = e->stream,
+                                                         .reason = reason,
+                                                         .known = &e->known});
 }
 
 /* Adds what the default stream of a context and the others wait for of each other. */
@@ -269,6 +274,7 @@ struct host_edge {
     enum tsm_dependency_reason reason;
     bool is_known; /* it was taken into account before */
     bool is_given; /* nothing else makes it redundant */
+    bool is_begin;
 };
 
 static int add_host_edge(struct tsm_dependencies *d, uint64_t to, const struct host_edge *host)
@@ -278,9 +284,11 @@ static int add_host_edge(struct tsm_dependencies *d, uint64_t to, const struct h
 
     if (!host->seq)
         return 0;
-    error = add_edge(
-        d, &(struct tsm_dependency){
-               .from = host->seq, .to = to, .reason = host->reason, .is_redundant = is_redundant});
+    error = add_edge(d, &(struct tsm_dependency){.from = host->seq,
+                                                 .to = to,
+                                                 .reason = host->reason,
+                                                 .is_begin = host->is_begin,
+                                                 .is_redundant = is_redundant});
     if (error || is_redundant)
         return error;
     return tsm_vector_clock_join(&d->scratch, host->known) ? 0 : no_memory();
@@ -468,18 +476,37 @@ static int record_event(struct tsm_dependencies *d, const struct tsm_call_node *
     e->returned_ns = record->time_ns + record->duration_ns;
     e->stream = record->stream;
     e->sender = record->thread;
+    e->unseen = d->unseen_count;
     return 0;
 }
 
-/* The call returns when its command has ended: the thread knows then. */
+/* Notes what a thread knows when its call returns. */
 static int teach(struct tsm_dependency_thread *t, const struct sbt_record *record,
-                 const struct tsm_vector_clock *known, uint32_t stream, uint64_t position)
+                 const struct tsm_vector_clock *known, bool is_begin)
 {
     t->seq = record->seq;
+    t->is_begin = is_begin;
     t->version++;
-    return tsm_vector_clock_join(&t->known, known) &&
-                   (stream == SBT_STREAM_NONE || tsm_vector_clock_add(&t->known, stream, position))
-               ? 0
+    return tsm_vector_clock_join(&t->known, known) ? 0 : no_memory();
+}
+
+/* Tests whether the call may return before its own command has ended: the bytes that it sends were
+ * taken by then, but perhaps not yet brought to the device. */
+static bool returns_early(const struct tsm_call_node *call)
+{
+    return sbt_schema_role(call->schema, SBT_ROLE_PAYLOAD) >= 0;
+}
+
+/* The call returns when its command has ended, or begun: the thread knows then. */
+static int teach_command(struct tsm_dependency_thread *t, const struct tsm_call_node *call,
+                         const struct tsm_dependency_stream *s)
+{
+    const struct sbt_record *record = call->record;
+    const bool is_early = returns_early(call);
+    const int error = teach(t, record, &s->known, is_early);
+
+    return error || is_early || tsm_vector_clock_add(&t->known, record->stream, record->position)
+               ? error
                : no_memory();
 }
 
@@ -556,10 +583,16 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
     is_late = s->position && record->position <= s->position;
     if (is_late)
         gap = find_gap(s, record->position);
-    hosts[0] = (struct host_edge){t->seq, &t->known, TSM_DEPENDS_THREAD,
-                                  s->thread == thread && s->thread_version == t->version, false};
-    hosts[1] = (struct host_edge){d->barrier.seq, &d->barrier.known, TSM_DEPENDS_UNKNOWN,
-                                  s->barrier_version == d->barrier.version, false};
+    hosts[0] =
+        (struct host_edge){.seq = t->seq,
+                           .known = &t->known,
+                           .reason = TSM_DEPENDS_THREAD,
+                           .is_known = s->thread == thread && s->thread_version == t->version,
+                           .is_begin = t->is_begin};
+    hosts[1] = (struct host_edge){.seq = d->barrier.seq,
+                                  .known = &d->barrier.known,
+                                  .reason = TSM_DEPENDS_UNKNOWN,
+                                  .is_known = s->barrier_version == d->barrier.version};
     error = find_command_sources(d, call, s, gap);
     if (!error)
         error = make_edges(d, record->seq, hosts, 2);
@@ -574,13 +607,13 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
     s->barrier_version = d->barrier.version;
     if (!is_late)
         error = advance(d, s, record);
+    /* Nodes of a graph may record any event. */
+    d->unseen_count += (tsm_graph_traits(record->type) & TSM_TRAIT_LAUNCHES_GRAPH) != 0;
     if (!error && call->schema->kind == SBT_KIND_SIGNAL)
         error = record_event(d, call, s);
     if (!error && is_unknown(record))
         error = remember_barrier(d, record);
-    return error || !returns_when_over(call)
-               ? error
-               : teach(t, record, &s->known, record->stream, record->position);
+    return error || !returns_when_over(call) ? error : teach_command(t, call, s);
 }
 
 /* ---- waits ------------------------------------------------------------------------------------
@@ -634,9 +667,10 @@ static int finish_wait(struct tsm_dependencies *d, const struct sbt_record *reco
         return no_memory();
     before.seq = t->seq;
     before.known = &t->known;
+    before.is_begin = t->is_begin;
     d->is_node = true;
     error = make_edges(d, record->seq, &before, 1);
-    return error ? error : teach(t, record, &d->scratch, SBT_STREAM_NONE, 0);
+    return error ? error : teach(t, record, &d->scratch, false);
 }
 
 /* Adds the last commands of all streams of an owner (0: of all). */
@@ -673,8 +707,10 @@ static int note_wait(struct tsm_dependencies *d, const struct tsm_call_node *cal
 /* A call that changes what is not modelled comes after all commands, and all come after it. */
 static int note_unknown(struct tsm_dependencies *d, const struct sbt_record *record)
 {
-    const struct host_edge before = {d->barrier.seq, &d->barrier.known, TSM_DEPENDS_UNKNOWN, false,
-                                     true};
+    const struct host_edge before = {.seq = d->barrier.seq,
+                                     .known = &d->barrier.known,
+                                     .reason = TSM_DEPENDS_UNKNOWN,
+                                     .is_given = true};
     int error;
 
     d->is_node = true;
@@ -725,6 +761,7 @@ int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_reco
     int error;
 
     begin(d);
+    d->unseen_count += record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST);
     if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_COMPLETE))
         return 0;
     of = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);

@@ -33,6 +33,7 @@ struct tsm_dependency {
     uint64_t from, to; /* seq */
     uint64_t object;   /* id of the event; 0: none */
     enum tsm_dependency_reason reason;
+    bool is_begin;     /* it waits until the command has begun, not until it has ended */
     bool is_redundant; /* the other edges to `to` say as much */
 };
 
@@ -54,8 +55,9 @@ struct tsm_dependencies {
     size_t thread_count, thread_capacity, owner_count, owner_capacity;
     struct tsm_dependency_source *sources; /* of the record that is noted */
     size_t source_count, source_capacity;
-    uint64_t activity; /* commands so far */
-    size_t latest;     /* place + 1 of the stream that sent last */
+    uint64_t activity;     /* commands so far */
+    uint64_t unseen_count; /* times that something unseen may have recorded any event */
+    size_t latest;         /* place + 1 of the stream that sent last */
     struct tsm_vector_clock scratch;
     struct tsm_map apart; /* see tsm_stream_made_apart() */
     struct tsm_dependency_barrier {

@@ -77,7 +77,9 @@ class Naive:
         if unknown:
             self.barrier = self.last[stream]
         if r['call'].startswith(self.WAITING) and 'Async' not in r['call']:
-            self.known = self.known | self.last[stream]
+            self.known = self.known | (begin if 'HtoD' in r['call'] or 'HtoA' in r['call'] else self.last[stream])
+        if 'GraphLaunch' in r['call']:  # nodes may record any event
+            self.events = {}
 
     def note(self, r):
         args = r['args']
@@ -108,22 +110,22 @@ def ancestors(nodes, edges, kinds=lambda edge: True):
     into = {}
     for edge in edges:
         if kinds(edge):
-            into.setdefault(edge['to'], []).append(edge['from'])
+            into.setdefault(edge['to'], []).append((edge['from'], edge['begin']))
     found = {}
 
     def of(seq):
         todo = [seq]
         while todo:
             at = todo[-1]
-            missing = [before for before in into.get(at, ()) if before not in found]
+            missing = [before for before, _ in into.get(at, ()) if before not in found]
             if missing:
                 todo += missing
                 continue
             todo.pop()
             if at not in found:
                 found[at] = set()
-                for before in into.get(at, ()):
-                    found[at] |= found[before] | ({before} if before in nodes else set())
+                for before, begin in into.get(at, ()):
+                    found[at] |= found[before] if begin else found[before] | {before}
         return found[seq]
 
     return {seq: of(seq) for seq in nodes}
@@ -156,13 +158,17 @@ def check_redundant(nodes, edges):
         if not edge['redundant']:
             into.setdefault(edge['to'], []).append(edge)
     count = 0
+
+    def over(edge):
+        return (needed[edge['from']] | (set() if edge['begin'] else {edge['from']})) & commands
+
     for to, list_ in into.items():
         for edge in list_:
             others = set()
             for other in list_:
                 if other is not edge:
-                    others |= (needed[other['from']] | {other['from']}) & commands
-            mine = (needed[edge['from']] | {edge['from']}) & commands
+                    others |= over(other)
+            mine = over(edge)
             if edge['reason'] in ('thread', 'stream') and not mine - others:
                 continue  # the order of a thread; a wait before it may be for nothing; of a late record
             assert mine - others, ('not needed', edge)

@@ -264,6 +264,7 @@ static void json_edge(void *user, const struct tsm_dependency *edge)
         tsm_json_u64(j, edge->object);
     else
         tsm_json_string(j, NULL);
+    tsm_json_put_bool(j, "begin", edge->is_begin);
     tsm_json_put_bool(j, "redundant", edge->is_redundant);
     tsm_json_close(j, '}');
 }
