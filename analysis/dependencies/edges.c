@@ -1,62 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/dependencies/edges.h"
 
-#include "analysis/stream_facts.h"
+#include "analysis/dependencies/followed.h"
 #include "api/traits.h"
 #include "base/array.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
-
-#define GAPS_MAX 64u /* of a stream, that late commands may still come into */
-
-/* Positions [first, end) of a stream that no record had so far, between two that have one. */
-struct gap {
-    uint64_t first, end, before_seq, after_seq;
-};
-
-struct tsm_dependency_stream {
-    uint32_t number;
-    bool is_default;               /* it came with a context */
-    bool is_apart;                 /* made so that it does not join the default stream */
-    bool is_recent;                /* in the list of its owner */
-    size_t owner;                  /* place + 1; 0: it has sent nothing */
-    uint64_t seq, position;        /* of its last command; 0: none */
-    uint64_t returned_ns;          /* ... of its call */
-    uint32_t sender;               /* ... its thread */
-    struct tsm_vector_clock known; /* has ended when the last command begins */
-    size_t thread;                 /* place + 1 of the one whose knowledge is in `known` ... */
-    uint64_t thread_version;       /* ... of then */
-    uint64_t barrier_version;
-    uint64_t activity;     /* number of its last command among all */
-    size_t earlier, later; /* places + 1 of the streams whose last commands are next to that */
-    struct gap *gaps;
-    size_t gap_count, gap_capacity;
-};
-
-/* An event as it was recorded last. */
-struct tsm_dependency_event {
-    uint64_t seq, position, returned_ns;
-    uint32_t stream, sender;
-    uint64_t unseen; /* unseen_count when that was */
-    struct tsm_vector_clock known;
-};
-
-struct tsm_dependency_thread {
-    uint64_t seq;     /* of its last wait; 0: none */
-    bool is_begin;    /* ... which proves that a command has begun, not that it has ended */
-    uint64_t version; /* how often it has waited */
-    struct tsm_vector_clock known;
-    uint64_t owner, activity; /* it has waited for all commands of the owner (0: of all) up to it */
-};
-
-/* Streams of one context. */
-struct tsm_dependency_owner {
-    uint64_t key;
-    size_t default_stream; /* place + 1 of the one that sent last; 0: none */
-    size_t *recent;        /* places of streams that sent after its last command and join it */
-    size_t recent_count, recent_capacity;
-};
 
 /* A command that the record depends on. */
 struct tsm_dependency_source {
@@ -77,73 +27,6 @@ const char *tsm_dependency_reason_name(enum tsm_dependency_reason reason)
 static int no_memory(void)
 {
     return tsm_fail(TSM_E_MEMORY, "no memory for dependencies");
-}
-
-/* ---- what is known of streams, events and threads ---------------------------------------------
- */
-
-/* Returns the place + 1 of a key, 0 where there is none, or when out of memory; adds an element of
- * `list` where `add` says so. */
-#define PLACE_OF(map, key, list, count, capacity, ...)                                             \
-    bool added;                                                                                    \
-    uint64_t *place = tsm_map_insert(&(map), (key), &added);                                       \
-                                                                                                   \
-    if (!place)                                                                                    \
-        return NULL;                                                                               \
-    if (!*place) {                                                                                 \
-        if (!TSM_ARRAY_PUSH(list, count, capacity, __VA_ARGS__))                                   \
-            return NULL;                                                                           \
-        *place = (count);                                                                          \
-    }                                                                                              \
-    return &(list)[*place - 1]
-
-/* All of these return NULL when out of memory; valid until the next one is added. */
-static struct tsm_dependency_stream *stream_of(struct tsm_dependencies *d, uint32_t number)
-{
-    PLACE_OF(d->stream_places, number, d->streams, d->stream_count, d->stream_capacity,
-             (struct tsm_dependency_stream){.number = number});
-}
-
-static struct tsm_dependency_event *event_of(struct tsm_dependencies *d, uint64_t id)
-{
-    PLACE_OF(d->event_places, id, d->events, d->event_count, d->event_capacity,
-             (struct tsm_dependency_event){0});
-}
-
-static struct tsm_dependency_thread *thread_of(struct tsm_dependencies *d, uint32_t number)
-{
-    PLACE_OF(d->thread_places, number, d->threads, d->thread_count, d->thread_capacity,
-             (struct tsm_dependency_thread){0});
-}
-
-static struct tsm_dependency_owner *owner_of(struct tsm_dependencies *d, uint64_t key)
-{
-    PLACE_OF(d->owner_places, key, d->owners, d->owner_count, d->owner_capacity,
-             (struct tsm_dependency_owner){.key = key});
-}
-
-static bool is_of_context(const struct sbt_schema *schema)
-{
-    const int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
-
-    return object >= 0 && tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_CONTEXT;
-}
-
-static int note_made(struct tsm_dependencies *d, const struct tsm_call_node *call)
-{
-    const uint64_t made =
-        sbt_record_role(call->schema, call->record, SBT_ROLE_STREAM_MADE, SBT_STREAM_NONE);
-    struct tsm_dependency_stream *s;
-
-    if (made >= SBT_STREAM_NONE)
-        return 0;
-    s = stream_of(d, (uint32_t)made);
-    if (!s)
-        return no_memory();
-    s->is_default = is_of_context(call->schema);
-    s->is_apart =
-        !s->is_default && tsm_stream_made_apart(&d->apart, d->reader, call->record, call->schema);
-    return 0;
 }
 
 /* ---- what a record depends on -----------------------------------------------------------------
@@ -349,35 +232,13 @@ static int make_edges(struct tsm_dependencies *d, uint64_t to, const struct host
 /* ---- commands ---------------------------------------------------------------------------------
  */
 
-static int enter_owner(struct tsm_dependencies *d, struct tsm_dependency_stream *s, uint64_t key)
-{
-    const struct tsm_dependency_owner *owner;
-
-    if (s->owner)
-        return 0;
-    owner = owner_of(d, key);
-    if (!owner)
-        return no_memory();
-    s->owner = (size_t)(owner - d->owners) + 1;
-    return 0;
-}
-
-/* A record may come after others that follow it on its stream: its call returned later. Returns
- * where it belongs; NULL: between which others is not known. */
-static struct gap *find_gap(const struct tsm_dependency_stream *s, uint64_t position)
-{
-    for (size_t i = 0; i < s->gap_count; i++)
-        if (position >= s->gaps[i].first && position < s->gaps[i].end)
-            return &s->gaps[i];
-    return NULL;
-}
-
 /* Fills the gap: what is left of it lies before and behind the record, which comes before another
  * one that is noted already. */
-static int split_gap(struct tsm_dependencies *d, struct tsm_dependency_stream *s, struct gap *gap,
-                     const struct sbt_record *record)
+static int split_gap(struct tsm_dependencies *d, struct tsm_dependency_stream *s,
+                     struct tsm_dependency_gap *gap, const struct sbt_record *record)
 {
-    const struct gap rest = {record->position + 1, gap->end, record->seq, gap->after_seq};
+    const struct tsm_dependency_gap rest = {record->position + 1, gap->end, record->seq,
+                                            gap->after_seq};
 
     gap->end = record->position;
     gap->after_seq = record->seq;
@@ -388,84 +249,12 @@ static int split_gap(struct tsm_dependencies *d, struct tsm_dependency_stream *s
                                                 .reason = TSM_DEPENDS_STREAM});
 }
 
-static void note_gap(struct tsm_dependency_stream *s, const struct sbt_record *record)
-{
-    const struct gap gap = {s->position + 1, record->position, s->seq, record->seq};
-
-    if (!s->position || gap.first == gap.end)
-        return;
-    if (s->gap_count >= GAPS_MAX)
-        TSM_ARRAY_REMOVE(s->gaps, s->gap_count, 0);
-    (void)!TSM_ARRAY_PUSH(s->gaps, s->gap_count, s->gap_capacity, gap); /* else order is lost */
-}
-
-/* Takes those out whose last command the default stream waits for. */
-static void forget_recent(struct tsm_dependencies *d, struct tsm_dependency_owner *owner,
-                          const struct tsm_vector_clock *known)
-{
-    size_t left = 0;
-
-    for (size_t i = 0; i < owner->recent_count; i++) {
-        struct tsm_dependency_stream *s = &d->streams[owner->recent[i]];
-
-        s->is_recent = !tsm_vector_clock_has(known, s->number, s->position);
-        if (s->is_recent)
-            owner->recent[left++] = owner->recent[i];
-    }
-    owner->recent_count = left;
-}
-
-/* Makes the stream the one that was active last. */
-static void move_to_end(struct tsm_dependencies *d, struct tsm_dependency_stream *s)
-{
-    const size_t place = (size_t)(s - d->streams) + 1;
-
-    s->activity = ++d->activity;
-    if (d->latest == place)
-        return;
-    if (s->earlier)
-        d->streams[s->earlier - 1].later = s->later;
-    if (s->later)
-        d->streams[s->later - 1].earlier = s->earlier;
-    if (d->latest)
-        d->streams[d->latest - 1].later = place;
-    s->earlier = d->latest;
-    s->later = 0;
-    d->latest = place;
-}
-
-/* Notes that the stream has a new last command. */
-static int advance(struct tsm_dependencies *d, struct tsm_dependency_stream *s,
-                   const struct sbt_record *record)
-{
-    struct tsm_dependency_owner *owner = &d->owners[s->owner - 1];
-
-    note_gap(s, record);
-    s->seq = record->seq;
-    s->position = record->position;
-    s->returned_ns = record->time_ns + record->duration_ns;
-    s->sender = record->thread;
-    move_to_end(d, s);
-    if (s->is_default) {
-        forget_recent(d, owner, &s->known);
-        owner->default_stream = (size_t)(s - d->streams) + 1;
-        return 0;
-    }
-    if (s->is_apart || s->is_recent)
-        return 0;
-    s->is_recent = true;
-    return TSM_ARRAY_PUSH(owner->recent, owner->recent_count, owner->recent_capacity,
-                          (size_t)(s - d->streams))
-               ? 0
-               : no_memory();
-}
-
 static int record_event(struct tsm_dependencies *d, const struct tsm_call_node *call,
                         const struct tsm_dependency_stream *s)
 {
     const struct sbt_record *record = call->record;
     const uint64_t id = sbt_record_role(call->schema, record, SBT_ROLE_OBJECT, 0);
-    struct tsm_dependency_event *e = id ? event_of(d, id) : NULL;
+    struct tsm_dependency_event *e = id ? tsm_dependency_event_of(d, id) : NULL;
 
     if (!id)
         return 0;
@@ -534,7 +323,7 @@ static int remember_barrier(struct tsm_dependencies *d, const struct sbt_record 
 
 /* Adds the command before this one on its stream. */
 static int add_previous(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
-                        const struct sbt_record *record, const struct gap *gap)
+                        const struct sbt_record *record, const struct tsm_dependency_gap *gap)
 {
     static const struct tsm_vector_clock nothing;
 
@@ -549,7 +338,8 @@ static int add_previous(struct tsm_dependencies *d, const struct tsm_dependency_
 }
 
 static int find_command_sources(struct tsm_dependencies *d, const struct tsm_call_node *call,
-                                const struct tsm_dependency_stream *s, const struct gap *gap)
+                                const struct tsm_dependency_stream *s,
+                                const struct tsm_dependency_gap *gap)
 {
     const uint64_t id = sbt_record_role(call->schema, call->record, SBT_ROLE_OBJECT, 0);
     int error = add_previous(d, s, call->record, gap);
@@ -567,22 +357,22 @@ static int find_command_sources(struct tsm_dependencies *d, const struct tsm_cal
 static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *call)
 {
     const struct sbt_record *record = call->record;
-    struct tsm_dependency_thread *t = thread_of(d, record->thread);
-    struct tsm_dependency_stream *s = stream_of(d, record->stream);
+    struct tsm_dependency_thread *t = tsm_dependency_thread_of(d, record->thread);
+    struct tsm_dependency_stream *s = tsm_dependency_stream_of(d, record->stream);
     const size_t thread = t ? (size_t)(t - d->threads) + 1 : 0;
     struct host_edge hosts[2];
-    struct gap *gap = NULL;
+    struct tsm_dependency_gap *gap = NULL;
     bool is_late;
     int error;
 
     if (!t || !s)
         return no_memory();
-    error = enter_owner(d, s, call->owner);
+    error = tsm_dependency_stream_enter(d, s, call->owner);
     if (error)
         return error;
     is_late = s->position && record->position <= s->position;
     if (is_late)
-        gap = find_gap(s, record->position);
+        gap = tsm_dependency_gap_find(s, record->position);
     hosts[0] =
         (struct host_edge){.seq = t->seq,
                            .known = &t->known,
@@ -606,7 +396,7 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
     s->thread_version = t->version;
     s->barrier_version = d->barrier.version;
     if (!is_late)
-        error = advance(d, s, record);
+        error = tsm_dependency_stream_advance(d, s, record);
     /* Nodes of a graph may record any event. */
     d->unseen_count += (tsm_graph_traits(record->type) & TSM_TRAIT_LAUNCHES_GRAPH) != 0;
     if (!error && call->schema->kind == SBT_KIND_SIGNAL)
@@ -624,14 +414,14 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
 static int add_waited_stream(struct tsm_dependencies *d, const struct sbt_record *record)
 {
     static const struct tsm_vector_clock nothing;
-    const struct tsm_dependency_stream *s = stream_of(d, record->stream);
-    const struct gap *gap;
+    const struct tsm_dependency_stream *s = tsm_dependency_stream_of(d, record->stream);
+    const struct tsm_dependency_gap *gap;
     int error;
 
     if (!s)
         return no_memory();
     if (record->position && record->position < s->position) {
-        gap = find_gap(s, record->position);
+        gap = tsm_dependency_gap_find(s, record->position);
         return gap ? add_source(d, &(struct tsm_dependency_source){.seq = gap->before_seq,
                                                                    .position = gap->first - 1,
                                                                    .stream = record->stream,
@@ -659,7 +449,7 @@ static bool names_event(const struct sbt_schema *schema)
  */
 static int finish_wait(struct tsm_dependencies *d, const struct sbt_record *record)
 {
-    struct tsm_dependency_thread *t = thread_of(d, record->thread);
+    struct tsm_dependency_thread *t = tsm_dependency_thread_of(d, record->thread);
     struct host_edge before = {.reason = TSM_DEPENDS_THREAD, .is_given = true};
     int error;
 
@@ -689,7 +479,7 @@ static int add_owned(struct tsm_dependencies *d, struct tsm_dependency_thread *t
 static int note_wait(struct tsm_dependencies *d, const struct tsm_call_node *call)
 {
     const struct sbt_record *record = call->record;
-    struct tsm_dependency_thread *t = thread_of(d, record->thread);
+    struct tsm_dependency_thread *t = tsm_dependency_thread_of(d, record->thread);
     int error;
 
     if (!t)
@@ -742,7 +532,7 @@ int tsm_dependencies_note(struct tsm_dependencies *d, const struct tsm_call_node
         d->passed_count += call->is_command;
         return 0;
     }
-    error = note_made(d, call);
+    error = tsm_dependency_stream_created(d, call);
     if (error)
         return error;
     d->is_node = call->is_command && record->position;
@@ -772,32 +562,4 @@ int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_reco
         return 0;
     error = add_last(d, s, record, TSM_DEPENDS_HOST);
     return error ? error : finish_wait(d, record);
-}
-
-void tsm_dependencies_finish(struct tsm_dependencies *d)
-{
-    for (size_t i = 0; i < d->stream_count; i++) {
-        tsm_vector_clock_finish(&d->streams[i].known);
-        free(d->streams[i].gaps);
-    }
-    for (size_t i = 0; i < d->event_count; i++)
-        tsm_vector_clock_finish(&d->events[i].known);
-    for (size_t i = 0; i < d->thread_count; i++)
-        tsm_vector_clock_finish(&d->threads[i].known);
-    for (size_t i = 0; i < d->owner_count; i++)
-        free(d->owners[i].recent);
-    tsm_vector_clock_finish(&d->barrier.known);
-    tsm_vector_clock_finish(&d->scratch);
-    free(d->found);
-    free(d->sources);
-    free(d->streams);
-    free(d->events);
-    free(d->threads);
-    free(d->owners);
-    tsm_map_finish(&d->stream_places);
-    tsm_map_finish(&d->event_places);
-    tsm_map_finish(&d->thread_places);
-    tsm_map_finish(&d->owner_places);
-    tsm_map_finish(&d->apart);
-    *d = (struct tsm_dependencies){0};
 }
