@@ -4,8 +4,9 @@
  * is not taken for a change.
  *
  * Mann-Whitney's test (two-sided) says how likely it is that two sets of durations differ so much
- * by chance: exactly for at most 25 each without equal values, else by the normal approximation
- * with corrections for ties and continuity (H. B. Mann, D. R. Whitney, 1947).
+ * by chance: exactly for at most 25 each, equal values among them too, else by the normal
+ * approximation with corrections for continuity and, where there are more than 25 of both, for
+ * ties (H. B. Mann, D. R. Whitney, 1947).
  */
 #ifndef ANALYSIS_TIME_COMPARE_H
 #define ANALYSIS_TIME_COMPARE_H

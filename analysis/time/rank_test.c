@@ -2,7 +2,6 @@
 #include "analysis/time/compare.h"
 
 #include <math.h>
-#include <string.h>
 
 #define EXACT_MAX 25u /* values of each */
 
@@ -12,53 +11,87 @@ struct ranks {
     double ties;  /* sum of t^3 - t over groups of t equal values */
 };
 
+/* Moves behind the next value in both sorted lists. Returns how many there are of it. */
+static size_t next_equal(const struct tsm_samples *a, const struct tsm_samples *b, size_t *i,
+                         size_t *k)
+{
+    const bool is_a = *k == b->count || (*i < a->count && a->list[*i] <= b->list[*k]);
+    const uint64_t value = is_a ? a->list[*i] : b->list[*k];
+    const size_t first = *i + *k;
+
+    while (*i < a->count && a->list[*i] == value)
+        ++*i;
+    while (*k < b->count && b->list[*k] == value)
+        ++*k;
+    return *i + *k - first;
+}
+
 static struct ranks rank(const struct tsm_samples *a, const struct tsm_samples *b)
 {
     struct ranks r = {0, 0};
     size_t i = 0, k = 0;
 
     while (i < a->count || k < b->count) {
-        const bool is_a = k == b->count || (i < a->count && a->list[i] <= b->list[k]);
-        const uint64_t value = is_a ? a->list[i] : b->list[k];
         const size_t first = i + k, i_first = i;
-        double t;
+        const double t = (double)next_equal(a, b, &i, &k);
 
-        while (i < a->count && a->list[i] == value)
-            i++;
-        while (k < b->count && b->list[k] == value)
-            k++;
-        t = (double)(i + k - first);
         r.sum_a += (double)(i - i_first) * ((double)first + (t + 1) / 2);
         r.ties += t * t * t - t;
     }
     return r;
 }
 
-/* Returns the probability that U is at most `u` where no order of the m + n values is likelier than
- * another: counts orders by U, adding one value after the other. */
-static double exact_tail(unsigned m, unsigned n, unsigned u)
+/* Orders of the values seen so far by what they come to, where no order is likelier than another:
+ * ways[i][u] of those that have i values of the first set, and twice the U of these is u. The
+ * numbers stay small enough for a double. */
+struct orders {
+    unsigned m, n, seen;
+    double ways[EXACT_MAX + 1][2 * EXACT_MAX * EXACT_MAX + 1]; /* 260 KB */
+};
+
+/* Adds the ways to come to `i` values of the first set by `chosen` of `t` equal ones. Pairs of
+ * equal values count half in U. */
+static void choose(struct orders *o, unsigned t, unsigned i, unsigned chosen, double choices)
 {
-    /* ways[i][s]: choices of i of the ranks seen so far whose U is s; the products stay small
-     * enough for a double. */
-    double ways[EXACT_MAX + 1][EXACT_MAX * EXACT_MAX + 1]; /* 130 KB */
-    double sum = 0, all = 0;
+    const unsigned from = i - chosen;
+    const unsigned below = o->seen - from, equal = t - chosen; /* values of the second set */
+    const unsigned more = chosen * (2 * below + equal);
 
-    memset(ways, 0, sizeof(ways));
-    ways[0][0] = 1;
-    for (unsigned seen = 1; seen <= m + n; seen++)
-        for (unsigned i = seen < m ? seen : m; i > 0; i--) {
-            const unsigned below = seen - i; /* values of the other set below this one */
+    if (from > o->seen || below + equal > o->n)
+        return;
+    for (unsigned u = more; u <= 2 * o->m * o->n; u++)
+        o->ways[i][u] += o->ways[from][u - more] * choices;
+}
 
-            if (below > n)
-                continue;
-            for (unsigned s = m * n + 1; s-- > below;)
-                ways[i][s] += ways[i - 1][s - below];
+static void add_equal(struct orders *o, unsigned t)
+{
+    for (unsigned i = o->m; i > 0; i--) {
+        double choices = 1;
+
+        for (unsigned chosen = 1; chosen <= t && chosen <= i; chosen++) {
+            choices = choices * (t - chosen + 1) / chosen;
+            choose(o, t, i, chosen, choices);
         }
-    for (unsigned s = 0; s <= m * n; s++) {
-        all += ways[m][s];
-        sum += s <= u ? ways[m][s] : 0;
     }
-    return sum / all;
+    o->seen += t;
+}
+
+/* Returns twice the probability that twice U is at most, or at least, `u`: the smaller of both. */
+static double exact_tails(const struct tsm_samples *a, const struct tsm_samples *b, unsigned u)
+{
+    struct orders o = {.m = (unsigned)a->count, .n = (unsigned)b->count, .ways = {{1}}};
+    double low = 0, high = 0, all = 0, chance;
+    size_t i = 0, k = 0;
+
+    while (i < a->count || k < b->count)
+        add_equal(&o, (unsigned)next_equal(a, b, &i, &k));
+    for (unsigned s = 0; s <= 2 * o.m * o.n; s++) {
+        all += o.ways[o.m][s];
+        low += s <= u ? o.ways[o.m][s] : 0;
+        high += s >= u ? o.ways[o.m][s] : 0;
+    }
+    chance = 2 * (low < high ? low : high) / all;
+    return chance < 1 ? chance : 1;
 }
 
 static double normal_tails(double m, double n, double u, double ties)
@@ -76,7 +109,7 @@ double tsm_rank_test(struct tsm_samples *a, struct tsm_samples *b)
 {
     const double m = (double)a->count, n = (double)b->count;
     struct ranks r;
-    double u, p;
+    double u;
 
     if (!a->count || !b->count)
         return 1;
@@ -84,9 +117,8 @@ double tsm_rank_test(struct tsm_samples *a, struct tsm_samples *b)
     tsm_samples_sort(b);
     r = rank(a, b);
     u = r.sum_a - m * (m + 1) / 2;
-    if (r.ties > 0 || a->count > EXACT_MAX || b->count > EXACT_MAX)
-        return normal_tails(m, n, u, r.ties);
-    p = 2 * exact_tail((unsigned)a->count, (unsigned)b->count,
-                       (unsigned)(u < m * n - u ? u : m * n - u));
-    return p < 1 ? p : 1;
+    if (a->count <= EXACT_MAX && b->count <= EXACT_MAX)
+        return exact_tails(a, b, (unsigned)(2 * u));
+    /* With few values of one the correction for ties takes chance for certainty. */
+    return normal_tails(m, n, u, a->count > EXACT_MAX && b->count > EXACT_MAX ? r.ties : 0);
 }

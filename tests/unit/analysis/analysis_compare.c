@@ -65,6 +65,78 @@ static void test_exact(void)
     }
 }
 
+/* Returns twice the U of the values of list[] whose bit is set; equal ones count half. */
+static unsigned slow_twice_u(const uint64_t *list, unsigned set, unsigned count)
+{
+    unsigned u = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 0; k < count; k++)
+            if (set >> i & 1 && !(set >> k & 1))
+                u += list[i] > list[k] ? 2 : list[i] == list[k];
+    return u;
+}
+
+/* Counts choices of `m` of the values that come to no more, and to no less. */
+static double slow_tied_test(const uint64_t *list, unsigned set, unsigned m, unsigned n)
+{
+    const unsigned u = slow_twice_u(list, set, m + n);
+    double all = 0, low = 0, high = 0, chance;
+
+    for (unsigned other = 0; other < 1u << (m + n); other++) {
+        if ((unsigned)__builtin_popcount(other) != m)
+            continue;
+        all++;
+        low += slow_twice_u(list, other, m + n) <= u;
+        high += slow_twice_u(list, other, m + n) >= u;
+    }
+    chance = 2 * (low < high ? low : high) / all;
+    return chance < 1 ? chance : 1;
+}
+
+static void test_ties(void)
+{
+    for (unsigned round = 0; round < 300; round++) {
+        const unsigned m = 1 + (unsigned)below(5), n = 1 + (unsigned)below(5);
+        struct tsm_samples a = {0}, b = {0};
+        const unsigned set = (1u << m) - 1;
+        uint64_t list[10];
+
+        for (unsigned i = 0; i < m + n; i++) {
+            list[i] = 100 + below(3);
+            CHECK(tsm_samples_add(i < m ? &a : &b, list[i]));
+        }
+        CHECK(fabs(tsm_rank_test(&a, &b) - slow_tied_test(list, set, m, n)) < 1e-9);
+        tsm_samples_finish(&a);
+        tsm_samples_finish(&b);
+    }
+}
+
+static double chance_of(unsigned count_a, unsigned count_b)
+{
+    struct tsm_samples a = {0}, b = {0};
+    double chance;
+
+    for (unsigned i = 0; i < count_a; i++)
+        CHECK(tsm_samples_add(&a, 100));
+    for (unsigned i = 0; i < count_b; i++)
+        CHECK(tsm_samples_add(&b, 200));
+    chance = tsm_rank_test(&a, &b);
+    tsm_samples_finish(&a);
+    tsm_samples_finish(&b);
+    return chance;
+}
+
+/* A few values that are all alike prove no more than a few do. */
+static void test_few_against_many(void)
+{
+    CHECK(chance_of(4, 5) > 0.015);     /* 2 of 126 orders */
+    CHECK(chance_of(1, 30) > 2.0 / 31); /* 2 of 31 */
+    CHECK(chance_of(2, 26) > 2.0 / 378);
+    CHECK(chance_of(25, 25) < 1e-13);
+    CHECK(chance_of(3, 5000) < 0.01 && chance_of(40, 5000) < 1e-20);
+}
+
 /* Two sets of one distribution: a p below 5 % comes about 5 times of 100. */
 static void test_false_alarms(void)
 {
@@ -149,6 +221,8 @@ static void test_decisions(void)
 int main(void)
 {
     test_exact();
+    test_ties();
+    test_few_against_many();
     test_false_alarms();
     test_decisions();
     return check_result();
