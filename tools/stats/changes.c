@@ -159,6 +159,7 @@ static int fill(struct tsm_table *out, const struct shape *shape, const struct t
                 const struct tsm_compare_options *options, size_t counts[TSM_CHANGE_COUNT])
 {
     const bool is_device = section != TSM_STATS_CALLS && section != TSM_STATS_WAITS;
+    struct tsm_compare_options how = *options;
     struct tsm_stats_source shown = *a;
     struct tsm_time_groups groups_a = {0}, groups_b = {0};
     struct tsm_time_changes changes = {0};
@@ -168,11 +169,12 @@ static int fill(struct tsm_table *out, const struct shape *shape, const struct t
     out->title = titles[section];
     if (section == TSM_STATS_COMMANDS)
         shown.by &= ~TSM_TIME_BY_GRID;
+    how.is_exact &= is_device; /* the host's calls are in real time */
     shape->columns(out, shown.by, is_device);
     if (!lend(&groups_a, a->summary, section) || !lend(&groups_b, b->summary, section))
         error = tsm_fail(TSM_E_MEMORY, "out of memory to compare with");
     if (!error)
-        error = tsm_time_compare(&changes, &groups_a, &groups_b, options);
+        error = tsm_time_compare(&changes, &groups_a, &groups_b, &how);
     for (size_t i = 0; i < changes.count; i++) {
         shape->row(out, &changes.list[i], &shown, is_device);
         counts[changes.list[i].change]++;
