@@ -45,6 +45,12 @@ static bool has_times(const struct tsm_time_change *c)
     return c->a && c->b && c->a->ns.count && c->b->ns.count;
 }
 
+/* Times that the device measured and those that a call took are of different things. */
+static bool is_comparable(const struct tsm_time_change *c)
+{
+    return has_times(c) && !c->a->derived_count == !c->b->derived_count;
+}
+
 static double difference(const struct tsm_time_change *c)
 {
     return (double)c->median_b - (double)c->median_a;
@@ -55,7 +61,7 @@ static enum tsm_change decide(struct tsm_time_change *c, const struct tsm_compar
 {
     if (!c->a || !c->b)
         return c->a ? TSM_CHANGE_ONLY_A : TSM_CHANGE_ONLY_B;
-    if (!has_times(c))
+    if (!is_comparable(c))
         return TSM_CHANGE_UNKNOWN;
     c->chance =
         options->is_exact ? c->median_a == c->median_b : tsm_rank_test(&c->a->ns, &c->b->ns);
@@ -97,7 +103,7 @@ int tsm_time_compare(struct tsm_time_changes *out, struct tsm_time_groups *a,
         return tsm_fail(TSM_E_MEMORY, "out of memory to compare with");
     }
     for (size_t i = 0; i < out->count; i++)
-        decision_count += has_times(&out->list[i]);
+        decision_count += is_comparable(&out->list[i]);
     for (size_t i = 0; i < out->count; i++) {
         out->list[i].change = decide(&out->list[i], options, decision_count);
         out->counts[out->list[i].change]++;

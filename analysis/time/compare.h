@@ -20,7 +20,7 @@ enum tsm_change {
     TSM_CHANGE_UNSURE, /* by the threshold or more, but it may be chance */
     TSM_CHANGE_ONLY_A,
     TSM_CHANGE_ONLY_B,
-    TSM_CHANGE_UNKNOWN, /* one has no times */
+    TSM_CHANGE_UNKNOWN, /* one has no times, or some that are derived where the other has none */
     TSM_CHANGE_COUNT
 };
 

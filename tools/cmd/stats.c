@@ -364,7 +364,7 @@ static void print_sums(const struct stats_values *v, const size_t *counts)
 {
     printf("%s%zu slower, %zu faster, %zu unsure, %zu unchanged (by less than %g %%), %zu in one "
            "trace "
-           "only, %zu without times\n",
+           "only, %zu without times to compare\n",
            v->markdown ? "" : "\n", counts[TSM_CHANGE_SLOWER], counts[TSM_CHANGE_FASTER],
            counts[TSM_CHANGE_UNSURE], counts[TSM_CHANGE_NONE], v->threshold * 100,
            counts[TSM_CHANGE_ONLY_A] + counts[TSM_CHANGE_ONLY_B], counts[TSM_CHANGE_UNKNOWN]);

@@ -93,7 +93,7 @@ static void group_number(struct tsm_table *t, const struct tsm_time_group *group
 
 static void change_cells(struct tsm_table *t, const struct tsm_time_change *c)
 {
-    const bool is_paired = c->a && c->b && c->a->ns.count && c->b->ns.count;
+    const bool is_paired = c->a && c->b && c->change != TSM_CHANGE_UNKNOWN;
 
     tsm_table_text(t, tsm_change_name(c->change));
     tsm_table_number_or_unknown(t, is_paired && c->median_a,

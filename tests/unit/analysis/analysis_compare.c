@@ -201,10 +201,17 @@ static void test_decisions(void)
     add_group(&b, "new", 3, 1, 1);
     add_group(&a, "untimed", 0, 1, 1);
     add_group(&b, "untimed", 9, 1, 1);
+    add_group(&a, "derived", 50, 1000, 100);
+    add_group(&b, "derived", 50, 5000, 100);
+    tsm_time_groups_find(&b, &(struct tsm_time_key){.name = "derived"})->derived_count = 50;
+    add_group(&a, "both derived", 50, 1000, 100);
+    add_group(&b, "both derived", 50, 5000, 100);
+    tsm_time_groups_find(&a, &(struct tsm_time_key){.name = "both derived"})->derived_count = 50;
+    tsm_time_groups_find(&b, &(struct tsm_time_key){.name = "both derived"})->derived_count = 50;
     tsm_time_groups_sort(&a);
     tsm_time_groups_sort(&b);
     CHECK_EQ_INT(tsm_time_compare(&changes, &a, &b, &options), 0);
-    CHECK_EQ_INT((long long)changes.count, 8);
+    CHECK_EQ_INT((long long)changes.count, 10);
     CHECK_EQ_INT(change_of(&changes, "slower"), TSM_CHANGE_SLOWER);
     CHECK_EQ_INT(change_of(&changes, "faster"), TSM_CHANGE_FASTER);
     CHECK_EQ_INT(change_of(&changes, "little"), TSM_CHANGE_NONE);
@@ -213,6 +220,8 @@ static void test_decisions(void)
     CHECK_EQ_INT(change_of(&changes, "gone"), TSM_CHANGE_ONLY_A);
     CHECK_EQ_INT(change_of(&changes, "new"), TSM_CHANGE_ONLY_B);
     CHECK_EQ_INT(change_of(&changes, "untimed"), TSM_CHANGE_UNKNOWN);
+    CHECK_EQ_INT(change_of(&changes, "derived"), TSM_CHANGE_UNKNOWN);
+    CHECK_EQ_INT(change_of(&changes, "both derived"), TSM_CHANGE_SLOWER);
     tsm_time_changes_finish(&changes);
     tsm_time_groups_finish(&a);
     tsm_time_groups_finish(&b);
