@@ -17,6 +17,7 @@
 struct tsm_host_event {
     uint32_t stream;
     uint64_t position, returned_ns;
+    uint64_t launches, unseen; /* launch_count and unseen_count when that was */
 };
 
 /* A command that brings an object to a value. */
@@ -393,8 +394,12 @@ static int note_command(const struct noting *n)
     if (s->latest_return_ns < wait.known_ns)
         s->latest_return_ns = wait.known_ns;
     if (event)
-        return note_event(
-            n->w, event, &(struct tsm_host_event){record->stream, record->position, wait.known_ns});
+        return note_event(n->w, event,
+                          &(struct tsm_host_event){.stream = record->stream,
+                                                   .position = record->position,
+                                                   .returned_ns = wait.known_ns,
+                                                   .launches = n->w->launch_count,
+                                                   .unseen = n->w->unseen_count});
     wait.position = s->position;
     return schema->flags & SBT_SCHEMA_BLOCKS ? add_wait(s, &wait) : 0;
 }
@@ -431,6 +436,13 @@ static int note_wait_for_all(const struct noting *n)
     return error;
 }
 
+/* Tests whether the event was recorded there last: a node of a graph that was launched since may
+ * have recorded it elsewhere, and so may a call that is missing. */
+static bool is_last_place(const struct tsm_host_waits *w, const struct tsm_host_event *place)
+{
+    return place->launches == w->launch_count && place->unseen == w->unseen_count;
+}
+
 /* A wait for an event, for a stream, or for all streams of a context. Nothing counts that another
  * thread sent while this one began to wait. */
 static int note_wait(const struct noting *n)
@@ -442,6 +454,8 @@ static int note_wait(const struct noting *n)
     struct tsm_host_wait wait = *n->wait;
     struct tsm_host_stream *s;
 
+    if (place && !is_last_place(n->w, place))
+        return 0;
     if (stream == SBT_STREAM_NONE)
         return waits_for_all(n->call) ? note_wait_for_all(n) : 0;
     s = stream_of(n->w, stream);
@@ -468,6 +482,8 @@ int tsm_host_waits_note(struct tsm_host_waits *w, const struct tsm_call_node *ca
         record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED | SBT_RECORD_UNFINISHED))
         return 0;
     wait.call = call->schema->name;
+    w->launch_count +=
+        call->is_command && tsm_graph_traits(record->type) & TSM_TRAIT_LAUNCHES_GRAPH;
     if (call->is_command)
         error = note_command(&n);
     else if (call->schema->kind == SBT_KIND_SYNC)

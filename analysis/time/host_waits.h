@@ -51,7 +51,8 @@ struct tsm_host_waits {
         objects; /* id and API of what else is waited for -> place in `object_list` + 1 */
     struct tsm_host_object *object_list;
     size_t object_count, object_capacity;
-    uint64_t unseen_count; /* times that something may have changed any object */
+    uint64_t unseen_count; /* times that something may have changed any object, or event */
+    uint64_t launch_count; /* of graphs, whose nodes may record any event */
     struct tsm_map ways;   /* record type -> what tsm_wait_way() says */
     struct tsm_map places; /* stream -> place in `streams` + 1 */
     struct tsm_host_stream *streams;

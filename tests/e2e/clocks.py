@@ -154,6 +154,11 @@ def main():
         assert not clocks(trace)['contradictions']
         test_context(trace)
         trace.unlink()
+        # A wait for an event says nothing of the stream that it was on before.
+        for way in ('added', 'changed'):
+            run([PROGRAMS / 'event_nodes', way], **record)
+            assert not clocks(trace)['contradictions'], (way, clocks(trace))
+            trace.unlink()
         run([PROGRAMS / 'saxpy'], **{**record, 'TS_GPU_TIME': '0'})
         found = clocks(trace)
         assert not found['clocks'] and found['unknown_count'] + found['derived_count'], found
