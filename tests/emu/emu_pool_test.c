@@ -4,6 +4,33 @@
  */
 #include "tests/emu/emu_test.h"
 
+/* A wait for the default stream leaves alone what a stream that it has nothing to do with still
+ * uses. */
+static void test_other_stream(CUstream s)
+{
+    CUdeviceptr p, flag;
+    unsigned out = 0;
+
+    OK(cuMemAlloc_v2(&flag, 4));
+    OK(cuMemsetD32_v2(flag, 0, 1));
+    OK(cuStreamWaitValue32_v2(s, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+    OK(cuMemAllocAsync(&p, 4096, s));
+    OK(cuMemsetD32Async(p, 7, 1024, s));
+    OK(cuMemcpyDtoDAsync_v2(flag, p, 4, s));
+    OK(cuMemFreeAsync(p, s));
+    OK(cuStreamSynchronize(NULL));
+    OK(cuStreamWriteValue32_v2(NULL, flag, 1, 0));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemcpyDtoH_v2(&out, flag, 4));
+    CHECK_EQ_INT(out, 7);
+    OK(cuMemFree_v2(flag));
+
+    OK(cuMemAllocAsync(&p, 4096, NULL));
+    OK(cuMemFreeAsync(p, NULL));
+    OK(cuStreamSynchronize(NULL));
+    FAILS(cuMemcpyDtoH_v2(&out, p, 4), CUDA_ERROR_INVALID_VALUE);
+}
+
 int main(void)
 {
     CUcontext context = test_context();
@@ -29,6 +56,8 @@ int main(void)
     OK(cuMemFreeAsync(q, s));
     OK(cuStreamSynchronize(s));
     FAILS(cuMemcpyDtoH_v2(&out, q, 4), CUDA_ERROR_INVALID_VALUE);
+
+    test_other_stream(s);
 
     OK(cuMemPoolCreate(&pool, &props));
     OK(cuMemAllocFromPoolAsync(&p, 100, pool, s));

@@ -13,6 +13,7 @@
 #include "emu/cuda/graph/capture.h"
 #include "emu/cuda/graph/graph.h"
 #include "emu/cuda/memory/memory.h"
+#include "emu/cuda/stream/schedule.h"
 #include "emu/cuda/stream/stream.h"
 
 /* An allocation from a pool. */
@@ -23,6 +24,7 @@ struct block {
     size_t size;
     bool is_freed;
     bool is_graphs;  /* its address belongs to a node: kept until the context goes */
+    bool is_joined;  /* the legacy stream waits for the one where it was freed */
     CUstream stream; /* where it was freed; only compared, may be gone */
     struct block *next;
 };
@@ -89,13 +91,19 @@ static void free_block(struct block *block)
         free(pool);
 }
 
+/* Tests whether a wait for a stream (NULL: for all) comes behind all that uses a freed block. */
+static bool is_over(const struct block *block, CUstream stream)
+{
+    return !stream || block->stream == stream || (stream->is_legacy && block->is_joined);
+}
+
 static void release_where(CUcontext context, CUstream stream, CUmemoryPool pool)
 {
     pthread_mutex_lock(&lock);
     for (struct block **at = &blocks; *at;) {
         struct block *b = *at;
         if (!b->is_freed || b->is_graphs || (context && b->context != context) ||
-            (stream && b->stream != stream) || (pool && b->pool != pool)) {
+            !is_over(b, stream) || (pool && b->pool != pool)) {
             at = &b->next;
             continue;
         }
@@ -108,7 +116,7 @@ static void release_where(CUcontext context, CUstream stream, CUmemoryPool pool)
 
 void emu_pool_release(CUcontext context, CUstream stream)
 {
-    release_where(context, stream && stream->is_legacy ? NULL : stream, NULL);
+    release_where(context, stream, NULL);
 }
 
 void emu_context_forget_blocks(CUcontext context)
@@ -469,6 +477,7 @@ static CUresult release_block(struct step *out, CUstream stream, uint64_t addres
     struct block *block = *find_block(address);
     if (block) {
         block->is_freed = true;
+        block->is_joined = emu_stream_is_blocking(stream);
         block->stream = stream;
         block->pool->used -= block->size;
         *out = (struct step){.address = address,
