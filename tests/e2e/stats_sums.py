@@ -102,7 +102,25 @@ def check_csv(trace, stats):
     assert [(row['name'], int(row['count'])) for row in rows] == [(r['name'], r['count']) for r in stats['kernels']], rows
 
 
+def check_huge():
+    """Times that come to more than a number holds: no share is above all of it."""
+    trace = pathlib.Path('huge.sbt')
+    run(BIN / 'tracesmith', 'record', '-q', '--emu', '--gpu-time=1', '-o', trace, '--', PROGRAMS / 'pipeline', '4')
+    for number, one in enumerate([r for r in records(trace) if r['call'] == 'gpu_time']):
+        start, length = ((1 << 64) - 5, (1 << 63) - 1) if number == 1 else (number, (1 << 61) + number)
+        for slot, value in ((3, start), (4, length)):
+            run(PROGRAMS / 'alter_trace', trace, 'altered.sbt', 'slot', one['seq'], f'{slot}:{value}')
+            pathlib.Path('altered.sbt').rename(trace)
+    for options in ([], ['--json'], ['--section=sites']):
+        run(BIN / 'tracesmith', 'stats', *options, trace)
+    run(BIN / 'tracesmith', 'export', 'pprof', '-o', 'huge.pb', trace)
+    stats = json.loads(run(BIN / 'tracesmith', 'stats', '--json', trace))
+    rows = [row for table in ('kernels', 'copies') for row in stats[table]]
+    assert stats['measured_count'] and all(row['share_percent'] <= 100 for row in rows), rows
+
+
 def main():
+    check_huge()
     for number, program in enumerate(RUNS):
         trace = f'{number}-{program[0]}.sbt'
         run(BIN / 'tracesmith', 'record', '-q', '--emu', '--gpu-time=1', '-o', trace, '--', PROGRAMS / program[0], *program[1:])

@@ -61,7 +61,7 @@ static int pprof(FILE *out, const struct exported *e)
     const struct tsm_model_counts *c = &e->summary.counts;
 
     return tsm_export_pprof(out, &e->sites, sbt_reader_session(e->reader)->start_realtime_ns,
-                            (uint64_t)(c->last_ns - c->first_ns));
+                            (uint64_t)c->last_ns - (uint64_t)c->first_ns);
 }
 
 static const struct format {

@@ -234,7 +234,7 @@ static void print_head(const struct tsm_stats_source *source)
     const struct tsm_model_counts *c = &source->summary->counts;
     char span[32];
 
-    tsm_duration_text(span, sizeof(span), (uint64_t)(c->last_ns - c->first_ns));
+    tsm_duration_text(span, sizeof(span), (uint64_t)c->last_ns - (uint64_t)c->first_ns);
     printf("%s%s%s: %s, %" PRIu64 " records, %" PRIu64 " commands\n", tsm_paint(TSM_PAINT_BOLD),
            tsm_clean(sbt_reader_name(source->reader)), tsm_paint(TSM_PAINT_NONE), span,
            c->record_count, c->command_count);
@@ -243,7 +243,8 @@ static void print_head(const struct tsm_stats_source *source)
            c->measured_count, c->derived_count, c->unknown_count, c->order_count);
     if (!c->virtual_count)
         return;
-    tsm_duration_text(span, sizeof(span), (uint64_t)(c->virtual_last_ns - c->virtual_first_ns));
+    tsm_duration_text(span, sizeof(span),
+                      (uint64_t)c->virtual_last_ns - (uint64_t)c->virtual_first_ns);
     printf("virtual time: %" PRIu64
            " commands in %s, by the machine description of the software GPU\n",
            c->virtual_count, span);
@@ -254,7 +255,7 @@ static void json_counts(struct tsm_json *j, const struct tsm_stats_source *sourc
     const struct tsm_model_counts *c = &source->summary->counts;
 
     tsm_json_put_string(j, "trace", sbt_reader_name(source->reader));
-    tsm_json_put_u64(j, "span_ns", (uint64_t)(c->last_ns - c->first_ns));
+    tsm_json_put_u64(j, "span_ns", (uint64_t)c->last_ns - (uint64_t)c->first_ns);
     tsm_json_put_u64(j, "record_count", c->record_count);
     tsm_json_put_u64(j, "command_count", c->command_count);
     tsm_json_put_u64(j, "order_count", c->order_count);
@@ -263,7 +264,8 @@ static void json_counts(struct tsm_json *j, const struct tsm_stats_source *sourc
     tsm_json_put_u64(j, "unknown_count", c->unknown_count);
     tsm_json_put_u64(j, "stray_time_count", c->stray_time_count);
     tsm_json_put_u64(j, "virtual_count", c->virtual_count);
-    tsm_json_put_u64(j, "virtual_span_ns", (uint64_t)(c->virtual_last_ns - c->virtual_first_ns));
+    tsm_json_put_u64(j, "virtual_span_ns",
+                     (uint64_t)c->virtual_last_ns - (uint64_t)c->virtual_first_ns);
 }
 
 static bool is_for_programs(const struct stats_values *v)

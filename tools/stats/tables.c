@@ -59,6 +59,13 @@ static bool is_moving(const struct tsm_time_group *group)
     return group->key.work == TSM_WORK_COPY || group->key.work == TSM_WORK_FILL;
 }
 
+/* Adds to a sum that stays at UINT64_MAX. */
+static void add_ns(uint64_t *sum, uint64_t ns)
+{
+    if (__builtin_add_overflow(*sum, ns, sum))
+        *sum = UINT64_MAX;
+}
+
 static uint64_t sum_ns(const struct tsm_time_groups *groups,
                        bool (*wanted)(const struct tsm_time_group *), bool result)
 {
@@ -66,7 +73,7 @@ static uint64_t sum_ns(const struct tsm_time_groups *groups,
 
     for (size_t i = 0; i < groups->count; i++)
         if (wanted(&groups->list[i]) == result)
-            sum += groups->list[i].ns.total;
+            add_ns(&sum, groups->list[i].ns.total);
     return sum;
 }
 
@@ -97,7 +104,7 @@ static uint64_t all_of(const struct tsm_time_groups *groups)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < groups->count; i++)
-        sum += groups->list[i].ns.total;
+        add_ns(&sum, groups->list[i].ns.total);
     return sum;
 }
 
@@ -164,8 +171,10 @@ static void calls(struct tsm_table *t, const struct tsm_stats_source *source, bo
 {
     struct tsm_time_groups *groups = &source->summary->calls;
     const uint64_t waits_ns = sum_ns(groups, is_waiting, true);
-    const uint64_t all_ns = waits_only ? waits_ns : waits_ns + sum_ns(groups, is_waiting, false);
+    uint64_t all_ns = waits_ns;
 
+    if (!waits_only)
+        add_ns(&all_ns, sum_ns(groups, is_waiting, false));
     t->title = waits_only ? "waits of the host for the device" : "calls of the host";
     time_columns(t);
     tsm_table_column(t, "failed_count", "failed", TSM_CELL_COUNT);
