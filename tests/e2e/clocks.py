@@ -154,6 +154,11 @@ def main():
         assert not clocks(trace)['contradictions']
         test_context(trace)
         trace.unlink()
+        # A copy to the device may end after its call, which tells of what is before it.
+        run([PROGRAMS / 'saxpy'], **record)
+        late = told_by(trace)
+        assert late == ['cuMemcpyHtoD_v2', 'cuCtxSynchronize', 'cuCtxSynchronize', 'cuMemcpyDtoH_v2'], late
+        trace.unlink()
         # A wait for an event says nothing of the stream that it was on before.
         for way in ('added', 'changed'):
             run([PROGRAMS / 'event_nodes', way], **record)
