@@ -86,6 +86,7 @@ static int add_to_stream(struct collect *c, const struct tsm_command_node *comma
     struct tsm_stream_sum *stream = find_stream(c, command->stream, &command->device);
     const bool is_copy = command->work == TSM_WORK_COPY || command->work == TSM_WORK_FILL;
     const bool is_busy = command->work != TSM_WORK_ORDER && command->work != TSM_WORK_HOST_FUNCTION;
+    bool is_placed;
 
     if (!stream)
         return no_memory();
@@ -93,8 +94,11 @@ static int add_to_stream(struct collect *c, const struct tsm_command_node *comma
     if (command->gpu.kind != TSM_TIME_MEASURED)
         return 0;
     stream->timed_count++;
-    stream->placed_count += command->gpu.axis != TSM_AXIS_DEVICE;
-    if (is_busy && command->gpu.axis != TSM_AXIS_DEVICE &&
+    if (!stream->placed_count && command->gpu.axis != TSM_AXIS_DEVICE)
+        stream->axis = command->gpu.axis;
+    is_placed = command->gpu.axis != TSM_AXIS_DEVICE && command->gpu.axis == stream->axis;
+    stream->placed_count += is_placed;
+    if (is_busy && is_placed &&
         !tsm_intervals_add(&stream->busy[is_copy ? TSM_ENGINE_COPY : TSM_ENGINE_COMPUTE],
                            command->gpu.start_ns, command->gpu.end_ns))
         return no_memory();

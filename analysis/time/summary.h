@@ -21,8 +21,9 @@ struct tsm_stream_sum {
     uint32_t stream;
     struct tsm_device device; /* a stream that serves several has a sum for each */
     uint64_t command_count, timed_count;
-    uint64_t placed_count;                       /* timed, and not on a device's own clock */
-    struct tsm_intervals busy[TSM_ENGINE_COUNT]; /* measured times, not on a device's own clock */
+    uint64_t placed_count;   /* timed, and on `axis` */
+    enum tsm_time_axis axis; /* of its first time that is not on a device's own clock */
+    struct tsm_intervals busy[TSM_ENGINE_COUNT]; /* measured times on `axis` */
 };
 
 struct tsm_memory_sum {

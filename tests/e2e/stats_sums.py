@@ -119,8 +119,31 @@ def check_huge():
     assert stats['measured_count'] and all(row['share_percent'] <= 100 for row in rows), rows
 
 
+def check_axes():
+    """A stream in virtual time, and others on the host's clock: each is busy in its own time, and there is none of all."""
+    trace = pathlib.Path('axes.sbt')
+    os.environ['TS_EMU_TIME'] = 'virtual'
+    run(BIN / 'tracesmith', 'record', '-q', '--emu', '--gpu-time=1', '-o', trace, '--', PROGRAMS / 'pipeline', '4')
+    del os.environ['TS_EMU_TIME']
+    times = [r for r in records(trace) if r['call'] == 'gpu_time']
+    before = json.loads(run(BIN / 'tracesmith', 'stats', '--json', trace))
+    assert before['engines'][0]['busy_percent'] is not None, before['engines']
+    first = min(r['args']['of_stream'] for r in times)
+    for one in times:
+        if one['args']['of_stream'] != first:
+            for slot, value in ((3, one['args']['start_ns'] * 1000), (4, one['args']['duration_ns'] * 1000), (5, 1)):
+                run(PROGRAMS / 'alter_trace', trace, 'altered.sbt', 'slot', one['seq'], f'{slot}:{value}')
+                pathlib.Path('altered.sbt').rename(trace)
+    stats = json.loads(run(BIN / 'tracesmith', 'stats', '--json', trace))
+    busy = {row['stream']: row['busy_percent'] for row in stats['streams'] if row['timed_count']}
+    assert len(busy) > 1 and all(percent <= 100 for percent in busy.values()), stats['streams']
+    for row in stats['engines'] + stats['devices']:
+        assert row['busy_percent'] is None and row['busy_ns'] is None, row
+
+
 def main():
     check_huge()
+    check_axes()
     for number, program in enumerate(RUNS):
         trace = f'{number}-{program[0]}.sbt'
         run(BIN / 'tracesmith', 'record', '-q', '--emu', '--gpu-time=1', '-o', trace, '--', PROGRAMS / program[0], *program[1:])

@@ -228,13 +228,14 @@ static void busy_columns(struct tsm_table *t)
 
 struct busy {
     uint64_t compute_ns, copy_ns, any_ns;
+    enum tsm_time_axis axis; /* of all of it */
     bool is_known;
 };
 
 static void busy_cells(struct tsm_table *t, const struct busy *b, const struct tsm_summary *summary)
 {
     const struct tsm_model_counts *c = &summary->counts;
-    const uint64_t span_ns = c->virtual_count
+    const uint64_t span_ns = b->axis == TSM_AXIS_VIRTUAL
                                  ? (uint64_t)c->virtual_last_ns - (uint64_t)c->virtual_first_ns
                                  : (uint64_t)c->last_ns - (uint64_t)c->first_ns;
 
@@ -250,6 +251,7 @@ static struct busy stream_busy(struct tsm_table *t, struct tsm_stream_sum *strea
     struct tsm_intervals all = {0};
     struct busy b = {.compute_ns = tsm_intervals_length(&stream->busy[TSM_ENGINE_COMPUTE]),
                      .copy_ns = tsm_intervals_length(&stream->busy[TSM_ENGINE_COPY]),
+                     .axis = stream->axis,
                      .is_known = stream->placed_count};
 
     t->failed |= !tsm_intervals_add_all(&all, &stream->busy[TSM_ENGINE_COMPUTE]) ||
@@ -293,28 +295,41 @@ static uint64_t engine_ns(struct tsm_table *t, const struct tsm_summary *summary
     return ns;
 }
 
-/* NULL: of all devices together, on which work at the same time counts once. */
-static struct busy device_busy(struct tsm_table *t, const struct tsm_summary *summary,
-                               const struct tsm_device *device, bool is_known)
+/* Finds the axis that all times of a device are on (NULL: of all devices). Returns false if there
+ * is no such one. */
+static bool find_axis(enum tsm_time_axis *out, const struct tsm_summary *summary,
+                      const struct tsm_device *device)
 {
-    return (struct busy){.is_known = is_known,
-                         .compute_ns = engine_ns(t, summary, device, TSM_ENGINE_COMPUTE),
-                         .copy_ns = engine_ns(t, summary, device, TSM_ENGINE_COPY),
-                         .any_ns = engine_ns(t, summary, device, TSM_ENGINE_COUNT)};
+    bool is_found = false;
+
+    for (size_t i = 0; i < summary->stream_count; i++) {
+        const struct tsm_stream_sum *stream = &summary->streams[i];
+
+        if (!stream->placed_count || (device && !tsm_device_is_same(device, &stream->device)))
+            continue;
+        if (is_found && stream->axis != *out)
+            return false;
+        *out = stream->axis;
+        is_found = true;
+    }
+    return is_found;
 }
 
-static uint64_t count_placed(const struct tsm_summary *summary)
+/* NULL: of all devices together, on which work at the same time counts once. */
+static struct busy device_busy(struct tsm_table *t, const struct tsm_summary *summary,
+                               const struct tsm_device *device)
 {
-    uint64_t count = 0;
+    struct busy b = {.compute_ns = engine_ns(t, summary, device, TSM_ENGINE_COMPUTE),
+                     .copy_ns = engine_ns(t, summary, device, TSM_ENGINE_COPY),
+                     .any_ns = engine_ns(t, summary, device, TSM_ENGINE_COUNT)};
 
-    for (size_t i = 0; i < summary->stream_count; i++)
-        count += summary->streams[i].placed_count;
-    return count;
+    b.is_known = find_axis(&b.axis, summary, device);
+    return b;
 }
 
 static void engines(struct tsm_table *t, const struct tsm_summary *summary)
 {
-    const struct busy b = device_busy(t, summary, NULL, count_placed(summary));
+    const struct busy b = device_busy(t, summary, NULL);
 
     t->title = "engines, all streams together";
     busy_columns(t);
@@ -325,7 +340,7 @@ static void engines(struct tsm_table *t, const struct tsm_summary *summary)
 /* Sums of the streams of one device. */
 struct device_sum {
     const struct tsm_device *device;
-    uint64_t stream_count, command_count, timed_count, placed_count;
+    uint64_t stream_count, command_count, timed_count;
 };
 
 /* Adds up the streams of the device of stream `first`. Returns false if an earlier one has it. */
@@ -342,7 +357,6 @@ static bool sum_device(struct device_sum *out, const struct tsm_summary *summary
         out->stream_count++;
         out->command_count += stream->command_count;
         out->timed_count += stream->timed_count;
-        out->placed_count += stream->placed_count;
     }
     return true;
 }
@@ -363,7 +377,7 @@ static void devices(struct tsm_table *t, const struct tsm_summary *summary)
 
         if (!sum_device(&sum, summary, i))
             continue;
-        b = device_busy(t, summary, sum.device, sum.placed_count);
+        b = device_busy(t, summary, sum.device);
         tsm_table_text(t, tsm_device_name(name, sum.device));
         tsm_table_number(t, sum.stream_count);
         tsm_table_number(t, sum.command_count);
