@@ -34,6 +34,7 @@ def commands():
         yield [name, "large.sbt"]
         yield [name, "--json", "large.sbt"]
     yield ["info", "--calls", "large.sbt"]
+    yield ["clocks", "large.sbt"]
     yield ["graph", "large.sbt"]
     yield ["graph", "--why=5", "large.sbt"]
     yield ["stats", "large.sbt"]
