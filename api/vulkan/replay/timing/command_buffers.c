@@ -448,8 +448,8 @@ void vkr_command_ends(const struct vkr_command_timing *timing, struct vkr_call *
 {
     struct timed_buffer *b;
 
-    if (!c->r->options->time_commands)
-        return;
+    if (!c->r->options->time_commands || c->command->kind == SBT_KIND_DESTROY)
+        return; /* c->owner may be gone */
     if (timing->recording) {
         struct vkr_query_block *block = timing->recording->last;
 

@@ -64,6 +64,7 @@ void vk_command_ends(const struct vk_timed_command *timed)
 
 /* ---- submits -------------------------------------------------------------------------------- */
 
+/* Takes the lock itself. */
 static struct vk_recording *recording_of(VkCommandBuffer commands)
 {
     const struct vk_timed_buffer *b = vk_timed_buffer_find(commands);
@@ -160,31 +161,35 @@ void vk_commands_use(struct vk_command_use **list, VkQueue queue, VkCommandBuffe
                      uint32_t buffer)
 {
     struct sending s = {list, queue, buffer, false};
+    struct vk_recording *r = recording_of(commands);
 
-    if (!vk_commands_count(commands))
+    if (!r || !r->timed_count)
         return;
     vk_lock_take(&vk_commands_lock);
-    each(recording_of(commands), 0, use, &s);
+    each(r, 0, use, &s);
     vk_lock_give(&vk_commands_lock);
 }
 
 void vk_commands_lose(VkCommandBuffer commands)
 {
-    if (!vk_commands_count(commands))
+    struct vk_recording *r = recording_of(commands);
+
+    if (!r || !r->timed_count)
         return;
     vk_lock_take(&vk_commands_lock);
-    each(recording_of(commands), 0, lose, NULL);
+    each(r, 0, lose, NULL);
     vk_lock_give(&vk_commands_lock);
 }
 
 bool vk_commands_wait(VkCommandBuffer commands)
 {
+    struct vk_recording *r = recording_of(commands);
     struct sending s = {0};
 
-    if (!vk_commands_count(commands))
+    if (!r || !r->timed_count)
         return false;
     vk_lock_take(&vk_commands_lock);
-    each(recording_of(commands), 0, look, &s);
+    each(r, 0, look, &s);
     vk_lock_give(&vk_commands_lock);
     return s.waits;
 }
