@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#define ENTRIES_MAX (1u << 24) /* of all vector clocks: 256 MiB */
+
 /* A command that the record depends on. */
 struct tsm_dependency_source {
     uint64_t seq, position, object;
@@ -40,19 +42,12 @@ static int add_source(struct tsm_dependencies *d, const struct tsm_dependency_so
                                                                                     : no_memory();
 }
 
-/* Tests whether the driver got a call before it got that of the record: calls that two threads make
- * at once are in the trace in any order. */
-static bool is_before(uint32_t sender, uint64_t returned_ns, const struct sbt_record *record)
-{
-    return sender == record->thread || returned_ns <= record->time_ns;
-}
-
 /* Adds the last command of another stream, if that came before. */
 static int add_last(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
                     const struct sbt_record *record, enum tsm_dependency_reason reason)
 {
-    return s->position &&
-                   (reason == TSM_DEPENDS_STREAM || is_before(s->sender, s->returned_ns, record))
+    return s->position && (reason == TSM_DEPENDS_STREAM ||
+                           tsm_dependency_is_before(s->sender, s->returned_ns, record))
                ? add_source(d, &(struct tsm_dependency_source){.seq = s->seq,
                                                                .position = s->position,
                                                                .stream = s->number,
@@ -70,7 +65,8 @@ static int add_event(struct tsm_dependencies *d, uint64_t id, const struct sbt_r
     const uint64_t place = tsm_map_get(&d->event_places, id, 0);
     const struct tsm_dependency_event *e = place ? &d->events[place - 1] : NULL;
 
-    if (!e || e->unseen != d->unseen_count || !is_before(e->sender, e->returned_ns, record))
+    if (!e || e->unseen != d->unseen_count ||
+        !tsm_dependency_is_before(e->sender, e->returned_ns, record))
         return 0;
     return add_source(d, &(struct tsm_dependency_source){.seq = e->seq,
                                                          .position = e->position,
@@ -119,7 +115,7 @@ static int add_all(struct tsm_dependencies *d, uint64_t owner, uint32_t self,
         if (s->number == self || (owner && d->owners[s->owner - 1].key != owner) ||
             tsm_vector_clock_has(known, s->number, s->position))
             continue;
-        if (!is_before(s->sender, s->returned_ns, record) && s->activity <= done)
+        if (!tsm_dependency_is_before(s->sender, s->returned_ns, record) && s->activity <= done)
             done = s->activity - 1;
         error = add_last(d, s, record, reason);
     }
@@ -174,7 +170,7 @@ static int add_host_edge(struct tsm_dependencies *d, uint64_t to, const struct h
                                                  .is_redundant = is_redundant});
     if (error || is_redundant)
         return error;
-    return tsm_vector_clock_join(&d->scratch, host->known) ? 0 : no_memory();
+    return tsm_vector_clock_join(&d->scratch, &d->budget, host->known) ? 0 : no_memory();
 }
 
 /* Tests whether the other sources say as much. Only an event can be behind another source on that
@@ -214,18 +210,19 @@ static int make_edges(struct tsm_dependencies *d, uint64_t to, const struct host
     int error = 0;
     bool ok = true;
 
-    d->scratch.count = 0;
+    tsm_vector_clock_empty(&d->scratch, &d->budget);
     for (size_t i = 0; i < d->source_count && ok; i++)
-        ok = tsm_vector_clock_join(&d->scratch, d->sources[i].known);
+        ok = tsm_vector_clock_join(&d->scratch, &d->budget, d->sources[i].known);
     for (size_t i = 0; i < host_count && ok && !error; i++)
         error = add_host_edge(d, to, &hosts[i]);
     if (ok && !error)
         error = add_source_edges(d, to);
     for (size_t i = 0; i < d->source_count && ok; i++)
-        ok = tsm_vector_clock_add(&d->scratch, d->sources[i].stream, d->sources[i].position);
+        ok = tsm_vector_clock_add(&d->scratch, &d->budget, d->sources[i].stream,
+                                  d->sources[i].position);
     for (size_t i = 0; i < host_count && ok; i++)
         if (hosts[i].seq && !hosts[i].is_known)
-            ok = tsm_vector_clock_join(&d->scratch, hosts[i].known);
+            ok = tsm_vector_clock_join(&d->scratch, &d->budget, hosts[i].known);
     return error || ok ? error : no_memory();
 }
 
@@ -258,7 +255,7 @@ static int record_event(struct tsm_dependencies *d, const struct tsm_call_node *
 
     if (!id)
         return 0;
-    if (!e || !tsm_vector_clock_copy(&e->known, &s->known))
+    if (!e || !tsm_vector_clock_copy(&e->known, &d->budget, &s->known))
         return no_memory();
     e->seq = record->seq;
     e->position = record->position;
@@ -270,13 +267,14 @@ static int record_event(struct tsm_dependencies *d, const struct tsm_call_node *
 }
 
 /* Notes what a thread knows when its call returns. */
-static int teach(struct tsm_dependency_thread *t, const struct sbt_record *record,
-                 const struct tsm_vector_clock *known, bool is_begin)
+static int teach(struct tsm_dependencies *d, struct tsm_dependency_thread *t,
+                 const struct sbt_record *record, const struct tsm_vector_clock *known,
+                 bool is_begin)
 {
     t->seq = record->seq;
     t->is_begin = is_begin;
     t->version++;
-    return tsm_vector_clock_join(&t->known, known) ? 0 : no_memory();
+    return tsm_vector_clock_join(&t->known, &d->budget, known) ? 0 : no_memory();
 }
 
 /* Tests whether the call may return before its own command has ended: the bytes that it sends were
@@ -287,14 +285,15 @@ static bool returns_early(const struct tsm_call_node *call)
 }
 
 /* The call returns when its command has ended, or begun: the thread knows then. */
-static int teach_command(struct tsm_dependency_thread *t, const struct tsm_call_node *call,
-                         const struct tsm_dependency_stream *s)
+static int teach_command(struct tsm_dependencies *d, struct tsm_dependency_thread *t,
+                         const struct tsm_call_node *call, const struct tsm_dependency_stream *s)
 {
     const struct sbt_record *record = call->record;
     const bool is_early = returns_early(call);
-    const int error = teach(t, record, &s->known, is_early);
+    const int error = teach(d, t, record, &s->known, is_early);
 
-    return error || is_early || tsm_vector_clock_add(&t->known, record->stream, record->position)
+    return error || is_early ||
+                   tsm_vector_clock_add(&t->known, &d->budget, record->stream, record->position)
                ? error
                : no_memory();
 }
@@ -314,9 +313,10 @@ static int remember_barrier(struct tsm_dependencies *d, const struct sbt_record 
 {
     d->barrier.seq = record->seq;
     d->barrier.version++;
-    return tsm_vector_clock_join(&d->barrier.known, &d->scratch) &&
+    return tsm_vector_clock_join(&d->barrier.known, &d->budget, &d->scratch) &&
                    (record->stream == SBT_STREAM_NONE ||
-                    tsm_vector_clock_add(&d->barrier.known, record->stream, record->position))
+                    tsm_vector_clock_add(&d->barrier.known, &d->budget, record->stream,
+                                         record->position))
                ? 0
                : no_memory();
 }
@@ -388,7 +388,7 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
         error = make_edges(d, record->seq, hosts, 2);
     if (!error && gap)
         error = split_gap(d, s, gap, record);
-    if (!error && !tsm_vector_clock_join(&s->known, &d->scratch))
+    if (!error && !tsm_vector_clock_join(&s->known, &d->budget, &d->scratch))
         error = no_memory();
     if (error)
         return error;
@@ -403,7 +403,7 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
         error = record_event(d, call, s);
     if (!error && is_unknown(record))
         error = remember_barrier(d, record);
-    return error || !returns_when_over(call) ? error : teach_command(t, call, s);
+    return error || !returns_when_over(call) ? error : teach_command(d, t, call, s);
 }
 
 /* ---- waits ------------------------------------------------------------------------------------
@@ -460,7 +460,7 @@ static int finish_wait(struct tsm_dependencies *d, const struct sbt_record *reco
     before.is_begin = t->is_begin;
     d->is_node = true;
     error = make_edges(d, record->seq, &before, 1);
-    return error ? error : teach(t, record, &d->scratch, false);
+    return error ? error : teach(d, t, record, &d->scratch, false);
 }
 
 /* Adds the last commands of all streams of an owner (0: of all). */
@@ -516,6 +516,9 @@ static int note_unknown(struct tsm_dependencies *d, const struct sbt_record *rec
 
 static void begin(struct tsm_dependencies *d)
 {
+    if (!d->has_budget)
+        d->budget.left = ENTRIES_MAX;
+    d->has_budget = true;
     d->is_node = false;
     d->found_count = d->source_count = 0;
 }

@@ -4,7 +4,8 @@
  * of the host could return. Known are the order of a stream, events, default streams, waits of the
  * host, and what the thread that sends a command has waited for before. Not known is what threads
  * of the program tell each other, nor what commands read and write. Of calls that two threads made
- * at once it is not known which came first: they have no edge but on one stream.
+ * at once it is not known which came first: they have no edge but on one stream, and some edges
+ * that are redundant there do not say so.
  *
  * Only of APIs whose commands on a stream begin when those before them have ended
  * (TSM_API_IN_ORDER); other calls are passed over, and counted.
@@ -55,9 +56,11 @@ struct tsm_dependencies {
     size_t thread_count, thread_capacity, owner_count, owner_capacity;
     struct tsm_dependency_source *sources; /* of the record that is noted */
     size_t source_count, source_capacity;
-    uint64_t activity;     /* commands so far */
-    uint64_t unseen_count; /* times that something unseen may have recorded any event */
-    size_t latest;         /* place + 1 of the stream that sent last */
+    uint64_t activity;               /* commands so far */
+    uint64_t unseen_count;           /* times that something unseen may have recorded any event */
+    size_t latest;                   /* place + 1 of the stream that sent last */
+    struct tsm_vector_budget budget; /* of all vector clocks */
+    bool has_budget;
     struct tsm_vector_clock scratch;
     struct tsm_map apart; /* see tsm_stream_made_apart() */
     struct tsm_dependency_barrier {

@@ -112,16 +112,22 @@ static void note_gap(struct tsm_dependency_stream *s, const struct sbt_record *r
     (void)!TSM_ARRAY_PUSH(s->gaps, s->gap_count, s->gap_capacity, gap); /* else order is lost */
 }
 
-/* Takes those out whose last command the default stream waits for. */
+bool tsm_dependency_is_before(uint32_t sender, uint64_t returned_ns,
+                              const struct sbt_record *record)
+{
+    return sender == record->thread || returned_ns <= record->time_ns;
+}
+
+/* Takes those out whose last command the default stream's one, the record, waits for. */
 static void forget_recent(struct tsm_dependencies *d, struct tsm_dependency_owner *owner,
-                          const struct tsm_vector_clock *known)
+                          const struct sbt_record *record)
 {
     size_t left = 0;
 
     for (size_t i = 0; i < owner->recent_count; i++) {
         struct tsm_dependency_stream *s = &d->streams[owner->recent[i]];
 
-        s->is_recent = !tsm_vector_clock_has(known, s->number, s->position);
+        s->is_recent = !tsm_dependency_is_before(s->sender, s->returned_ns, record);
         if (s->is_recent)
             owner->recent[left++] = owner->recent[i];
     }
@@ -159,7 +165,7 @@ int tsm_dependency_stream_advance(struct tsm_dependencies *d, struct tsm_depende
     s->sender = record->thread;
     move_to_end(d, s);
     if (s->is_default) {
-        forget_recent(d, owner, &s->known);
+        forget_recent(d, owner, record);
         owner->default_stream = (size_t)(s - d->streams) + 1;
         return 0;
     }

@@ -70,6 +70,11 @@ int tsm_dependency_stream_enter(struct tsm_dependencies *d, struct tsm_dependenc
 int tsm_dependency_stream_advance(struct tsm_dependencies *d, struct tsm_dependency_stream *s,
                                   const struct sbt_record *record);
 
+/* Tests whether the driver got a call before it got that of the record: calls that two threads make
+ * at once are in the trace in any order. */
+bool tsm_dependency_is_before(uint32_t sender, uint64_t returned_ns,
+                              const struct sbt_record *record);
+
 /* A record may come after others that follow it on its stream: its call returned later. Returns
  * where it belongs; NULL: between which others is not known. */
 struct tsm_dependency_gap *tsm_dependency_gap_find(const struct tsm_dependency_stream *s,

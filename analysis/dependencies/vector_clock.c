@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define CLOCK_MAX 1024u /* entries of one clock: joining takes as long */
+
 static size_t place_of(const struct tsm_vector_clock *c, uint32_t stream)
 {
     size_t at;
@@ -20,13 +22,20 @@ bool tsm_vector_clock_has(const struct tsm_vector_clock *c, uint32_t stream, uin
     return at < c->count && c->list[at].stream == stream && c->list[at].position >= position;
 }
 
-bool tsm_vector_clock_add(struct tsm_vector_clock *c, uint32_t stream, uint64_t position)
+bool tsm_vector_clock_add(struct tsm_vector_clock *c, struct tsm_vector_budget *budget,
+                          uint32_t stream, uint64_t position)
 {
     const size_t at = place_of(c, stream);
 
-    if (at == c->count || c->list[at].stream != stream)
-        return TSM_ARRAY_INSERT(c->list, c->count, c->capacity, at,
-                                ((struct tsm_vector_clock_entry){stream, position}));
+    if (at == c->count || c->list[at].stream != stream) {
+        if (!budget->left || c->count >= CLOCK_MAX)
+            return true;
+        if (!TSM_ARRAY_INSERT(c->list, c->count, c->capacity, at,
+                              ((struct tsm_vector_clock_entry){stream, position})))
+            return false;
+        budget->left--;
+        return true;
+    }
     if (c->list[at].position < position)
         c->list[at].position = position;
     return true;
@@ -46,14 +55,17 @@ static size_t count_new(const struct tsm_vector_clock *c, const struct tsm_vecto
 }
 
 /* Merges from the end, so that nothing is overwritten before it was read. */
-bool tsm_vector_clock_join(struct tsm_vector_clock *c, const struct tsm_vector_clock *with)
+bool tsm_vector_clock_join(struct tsm_vector_clock *c, struct tsm_vector_budget *budget,
+                           const struct tsm_vector_clock *with)
 {
-    size_t a = c->count, b = with->count, to = c->count + count_new(c, with);
+    const size_t added = c == with ? 0 : count_new(c, with);
+    size_t a = c->count, b = with->count, to = c->count + added;
 
-    if (c == with || !b)
+    if (c == with || !b || added > budget->left || to > CLOCK_MAX)
         return true;
     if (!TSM_ARRAY_RESERVE(c->list, c->capacity, to))
         return false;
+    budget->left -= added;
     c->count = to;
     while (b) {
         struct tsm_vector_clock_entry entry = with->list[b - 1];
@@ -73,13 +85,24 @@ bool tsm_vector_clock_join(struct tsm_vector_clock *c, const struct tsm_vector_c
     return true;
 }
 
-bool tsm_vector_clock_copy(struct tsm_vector_clock *c, const struct tsm_vector_clock *from)
+void tsm_vector_clock_empty(struct tsm_vector_clock *c, struct tsm_vector_budget *budget)
 {
+    budget->left += c->count;
+    c->count = 0;
+}
+
+bool tsm_vector_clock_copy(struct tsm_vector_clock *c, struct tsm_vector_budget *budget,
+                           const struct tsm_vector_clock *from)
+{
+    tsm_vector_clock_empty(c, budget);
+    if (from->count > budget->left)
+        return true;
     if (!TSM_ARRAY_RESERVE(c->list, c->capacity, from->count))
         return false;
     if (from->count)
         memcpy(c->list, from->list, from->count * sizeof(*c->list));
     c->count = from->count;
+    budget->left -= from->count;
     return true;
 }
 

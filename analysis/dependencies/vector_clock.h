@@ -2,6 +2,10 @@
  *
  * Vector clocks: sets of commands that are known to have ended, of each stream all up to a
  * position. Functions that may grow one return false, and change nothing, when out of memory.
+ *
+ * A trace could make of a few records clocks that take gigabytes: all of a budget have so many
+ * entries at most, and each has 1024. What finds no room is left out, so that a clock knows less
+ * than it could.
  */
 #ifndef ANALYSIS_DEPENDENCIES_VECTOR_CLOCK_H
 #define ANALYSIS_DEPENDENCIES_VECTOR_CLOCK_H
@@ -15,6 +19,11 @@ struct tsm_vector_clock_entry {
     uint64_t position;
 };
 
+/* Entries that may still be added to clocks. */
+struct tsm_vector_budget {
+    size_t left;
+};
+
 /* A zeroed struct knows of none. */
 struct tsm_vector_clock {
     struct tsm_vector_clock_entry *list; /* by stream */
@@ -25,13 +34,19 @@ struct tsm_vector_clock {
 bool tsm_vector_clock_has(const struct tsm_vector_clock *c, uint32_t stream, uint64_t position);
 
 /* Adds all commands of the stream up to `position`. */
-bool tsm_vector_clock_add(struct tsm_vector_clock *c, uint32_t stream, uint64_t position);
+bool tsm_vector_clock_add(struct tsm_vector_clock *c, struct tsm_vector_budget *budget,
+                          uint32_t stream, uint64_t position);
 
 /* Adds all that `with` knows. */
-bool tsm_vector_clock_join(struct tsm_vector_clock *c, const struct tsm_vector_clock *with);
+bool tsm_vector_clock_join(struct tsm_vector_clock *c, struct tsm_vector_budget *budget,
+                           const struct tsm_vector_clock *with);
 
-/* Becomes a copy of `from`. */
-bool tsm_vector_clock_copy(struct tsm_vector_clock *c, const struct tsm_vector_clock *from);
+/* Becomes a copy of `from`; an empty one without room. */
+bool tsm_vector_clock_copy(struct tsm_vector_clock *c, struct tsm_vector_budget *budget,
+                           const struct tsm_vector_clock *from);
+
+/* Empties the clock, whose entries go back to the budget. */
+void tsm_vector_clock_empty(struct tsm_vector_clock *c, struct tsm_vector_budget *budget);
 
 void tsm_vector_clock_finish(struct tsm_vector_clock *c);
 

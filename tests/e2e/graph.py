@@ -171,7 +171,8 @@ def check_redundant(nodes, edges):
             mine = over(edge)
             if edge['reason'] in ('thread', 'stream') and not mine - others:
                 continue  # the order of a thread; a wait before it may be for nothing; of a late record
-            assert mine - others, ('not needed', edge)
+            # Where calls of threads overlap, not all that is redundant is known to be.
+            assert mine - others or len({node['thread'] for node in nodes.values()}) > 1, ('not needed', edge)
             count += 1
     return count
 
