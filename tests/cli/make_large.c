@@ -633,6 +633,33 @@ static void make_role(struct trace *t, uint32_t kind, uint32_t api)
     }
 }
 
+/* CUDA's streams, each of which waits for an event of the one before it, and records its own; then
+ * the host waits for all. */
+static void make_order(struct trace *t)
+{
+    static const struct sbt_field field = {"event", SBT_FIELD_HANDLE, SBT_ROLE_OBJECT, "event"};
+    static const enum sbt_kind kinds[3] = {SBT_KIND_WAIT, SBT_KIND_SIGNAL, SBT_KIND_SYNC};
+    struct sbt_schema schema = {
+        .name = "call", .result_enum = "", .fields = &field, .field_count = 1};
+
+    for (uint32_t i = 0; i < 3; i++) {
+        schema.type = SBT_TYPE(SBT_API_CUDA, 60000 + i);
+        schema.kind = kinds[i];
+        schema.field_count = i < 2;
+        must(sbt_writer_schema(t->writer, &schema));
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        const uint32_t what = i % 8 == 7 ? 2 : i % 2, stream = i / 2 % 60000;
+        const uint64_t event = what ? stream + 1 : stream;
+
+        put_record(t, (struct sbt_record){.type = SBT_TYPE(SBT_API_CUDA, 60000 + what),
+                                          .stream = what == 2 ? SBT_STREAM_NONE : stream,
+                                          .position = what == 2 ? 0 : i + 1,
+                                          .slots = &event,
+                                          .slot_count = what < 2});
+    }
+}
+
 /* ---- all ---- */
 
 static const struct {
@@ -664,6 +691,7 @@ static const struct {
     {"waits", make_waits},
     {"sessions", make_sessions},
     {"cpu", make_cpu},
+    {"order", make_order},
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
