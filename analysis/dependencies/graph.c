@@ -79,7 +79,15 @@ static int by_ends(const void *a, const void *b)
     return x->reason < y->reason ? -1 : x->reason > y->reason;
 }
 
-/* Edges come with what they lead to, but for those of late records. */
+/* Tests whether edges came with what they lead to, as all do but those of late records. */
+static bool is_in_order(const struct tsm_dependency_graph *g)
+{
+    for (size_t i = 1; i < g->edge_count; i++)
+        if (g->edges[i].to < g->edges[i - 1].to)
+            return false;
+    return true;
+}
+
 static int index_edges(struct tsm_dependency_graph *g)
 {
     size_t edge = 0;
@@ -87,7 +95,7 @@ static int index_edges(struct tsm_dependency_graph *g)
     if (!TSM_ARRAY_PUSH(g->nodes, g->node_count, g->node_capacity,
                         (struct tsm_dependency_node){.seq = UINT64_MAX}))
         return no_memory();
-    if (g->edge_count)
+    if (!is_in_order(g))
         qsort(g->edges, g->edge_count, sizeof(*g->edges), by_ends);
     for (size_t i = 0; i < g->node_count; i++) {
         while (edge < g->edge_count && g->edges[edge].to < g->nodes[i].seq)

@@ -20,7 +20,7 @@ struct tsm_dependency_node {
 struct tsm_dependency_graph {
     struct tsm_dependency_node *nodes; /* by seq; one more at the end, for its first_edge */
     size_t node_count, node_capacity;
-    struct tsm_dependency *edges; /* by what they lead to, then by what they come from */
+    struct tsm_dependency *edges; /* by what they lead to */
     size_t edge_count, edge_capacity;
     uint64_t command_count, wait_count;
     uint64_t passed_count; /* commands of APIs that are not known: they are in no edge */
