@@ -2,13 +2,12 @@
 #include "analysis/dependencies/edges.h"
 
 #include "analysis/dependencies/followed.h"
+#include "analysis/model/work.h"
 #include "api/traits.h"
 #include "base/array.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
-
-#define ENTRIES_MAX (1u << 24) /* of all vector clocks: 256 MiB */
 
 /* A command that the record depends on. */
 struct tsm_dependency_source {
@@ -277,19 +276,12 @@ static int teach(struct tsm_dependencies *d, struct tsm_dependency_thread *t,
     return tsm_vector_clock_join(&t->known, &d->budget, known) ? 0 : no_memory();
 }
 
-/* Tests whether the call may return before its own command has ended: the bytes that it sends were
- * taken by then, but perhaps not yet brought to the device. */
-static bool returns_early(const struct tsm_call_node *call)
-{
-    return sbt_schema_role(call->schema, SBT_ROLE_PAYLOAD) >= 0;
-}
-
 /* The call returns when its command has ended, or begun: the thread knows then. */
 static int teach_command(struct tsm_dependencies *d, struct tsm_dependency_thread *t,
                          const struct tsm_call_node *call, const struct tsm_dependency_stream *s)
 {
     const struct sbt_record *record = call->record;
-    const bool is_early = returns_early(call);
+    const bool is_early = tsm_work_returns_early(call->schema);
     const int error = teach(d, t, record, &s->known, is_early);
 
     return error || is_early ||
@@ -321,20 +313,27 @@ static int remember_barrier(struct tsm_dependencies *d, const struct sbt_record 
                : no_memory();
 }
 
+/* Adds the last command that is known to be before a gap (NULL: none is known). */
+static int add_before_gap(struct tsm_dependencies *d, const struct tsm_dependency_gap *gap,
+                          uint32_t stream, enum tsm_dependency_reason reason)
+{
+    static const struct tsm_vector_clock nothing;
+
+    return gap ? add_source(d, &(struct tsm_dependency_source){.seq = gap->before_seq,
+                                                               .position = gap->first - 1,
+                                                               .stream = stream,
+                                                               .reason = reason,
+                                                               .known = &nothing})
+               : 0;
+}
+
 /* Adds the command before this one on its stream. */
 static int add_previous(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
                         const struct sbt_record *record, const struct tsm_dependency_gap *gap)
 {
-    static const struct tsm_vector_clock nothing;
-
-    if (!s->position || record->position > s->position)
-        return add_last(d, s, record, TSM_DEPENDS_STREAM);
-    return gap ? add_source(d, &(struct tsm_dependency_source){.seq = gap->before_seq,
-                                                               .position = record->position - 1,
-                                                               .stream = record->stream,
-                                                               .reason = TSM_DEPENDS_STREAM,
-                                                               .known = &nothing})
-               : 0;
+    return !s->position || record->position > s->position
+               ? add_last(d, s, record, TSM_DEPENDS_STREAM)
+               : add_before_gap(d, gap, record->stream, TSM_DEPENDS_STREAM);
 }
 
 static int find_command_sources(struct tsm_dependencies *d, const struct tsm_call_node *call,
@@ -413,22 +412,14 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
  * wait has a place on its stream. */
 static int add_waited_stream(struct tsm_dependencies *d, const struct sbt_record *record)
 {
-    static const struct tsm_vector_clock nothing;
     const struct tsm_dependency_stream *s = tsm_dependency_stream_of(d, record->stream);
-    const struct tsm_dependency_gap *gap;
     int error;
 
     if (!s)
         return no_memory();
-    if (record->position && record->position < s->position) {
-        gap = tsm_dependency_gap_find(s, record->position);
-        return gap ? add_source(d, &(struct tsm_dependency_source){.seq = gap->before_seq,
-                                                                   .position = gap->first - 1,
-                                                                   .stream = record->stream,
-                                                                   .reason = TSM_DEPENDS_HOST,
-                                                                   .known = &nothing})
-                   : 0;
-    }
+    if (record->position && record->position < s->position)
+        return add_before_gap(d, tsm_dependency_gap_find(s, record->position), record->stream,
+                              TSM_DEPENDS_HOST);
     error = add_last(d, s, record, TSM_DEPENDS_HOST);
     if (error || !s->is_default || !s->owner)
         return error;
@@ -516,9 +507,6 @@ static int note_unknown(struct tsm_dependencies *d, const struct sbt_record *rec
 
 static void begin(struct tsm_dependencies *d)
 {
-    if (!d->has_budget)
-        d->budget.left = ENTRIES_MAX;
-    d->has_budget = true;
     d->is_node = false;
     d->found_count = d->source_count = 0;
 }

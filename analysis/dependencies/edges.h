@@ -60,7 +60,6 @@ struct tsm_dependencies {
     uint64_t unseen_count;           /* times that something unseen may have recorded any event */
     size_t latest;                   /* place + 1 of the stream that sent last */
     struct tsm_vector_budget budget; /* of all vector clocks */
-    bool has_budget;
     struct tsm_vector_clock scratch;
     struct tsm_map apart; /* see tsm_stream_made_apart() */
     struct tsm_dependency_barrier {

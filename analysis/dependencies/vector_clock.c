@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-#define CLOCK_MAX 1024u /* entries of one clock: joining takes as long */
+#define CLOCK_MAX   1024u      /* entries of one clock: joining takes as long */
+#define ENTRIES_MAX (1u << 24) /* of all of a budget: 256 MiB */
 
 static size_t place_of(const struct tsm_vector_clock *c, uint32_t stream)
 {
@@ -28,12 +29,12 @@ bool tsm_vector_clock_add(struct tsm_vector_clock *c, struct tsm_vector_budget *
     const size_t at = place_of(c, stream);
 
     if (at == c->count || c->list[at].stream != stream) {
-        if (!budget->left || c->count >= CLOCK_MAX)
+        if (budget->used >= ENTRIES_MAX || c->count >= CLOCK_MAX)
             return true;
         if (!TSM_ARRAY_INSERT(c->list, c->count, c->capacity, at,
                               ((struct tsm_vector_clock_entry){stream, position})))
             return false;
-        budget->left--;
+        budget->used++;
         return true;
     }
     if (c->list[at].position < position)
@@ -61,11 +62,11 @@ bool tsm_vector_clock_join(struct tsm_vector_clock *c, struct tsm_vector_budget 
     const size_t added = c == with ? 0 : count_new(c, with);
     size_t a = c->count, b = with->count, to = c->count + added;
 
-    if (c == with || !b || added > budget->left || to > CLOCK_MAX)
+    if (c == with || !b || added > ENTRIES_MAX - budget->used || to > CLOCK_MAX)
         return true;
     if (!TSM_ARRAY_RESERVE(c->list, c->capacity, to))
         return false;
-    budget->left -= added;
+    budget->used += added;
     c->count = to;
     while (b) {
         struct tsm_vector_clock_entry entry = with->list[b - 1];
@@ -87,7 +88,7 @@ bool tsm_vector_clock_join(struct tsm_vector_clock *c, struct tsm_vector_budget 
 
 void tsm_vector_clock_empty(struct tsm_vector_clock *c, struct tsm_vector_budget *budget)
 {
-    budget->left += c->count;
+    budget->used -= c->count;
     c->count = 0;
 }
 
@@ -95,14 +96,14 @@ bool tsm_vector_clock_copy(struct tsm_vector_clock *c, struct tsm_vector_budget 
                            const struct tsm_vector_clock *from)
 {
     tsm_vector_clock_empty(c, budget);
-    if (from->count > budget->left)
+    if (from->count > ENTRIES_MAX - budget->used)
         return true;
     if (!TSM_ARRAY_RESERVE(c->list, c->capacity, from->count))
         return false;
     if (from->count)
         memcpy(c->list, from->list, from->count * sizeof(*c->list));
     c->count = from->count;
-    budget->left -= from->count;
+    budget->used += from->count;
     return true;
 }
 

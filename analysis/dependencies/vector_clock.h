@@ -19,9 +19,9 @@ struct tsm_vector_clock_entry {
     uint64_t position;
 };
 
-/* Entries that may still be added to clocks. */
+/* Counts the entries of clocks. A zeroed struct counts none. */
 struct tsm_vector_budget {
-    size_t left;
+    size_t used;
 };
 
 /* A zeroed struct knows of none. */

@@ -77,6 +77,11 @@ struct tsm_type_work tsm_work_of_type(const struct sbt_schema *schema)
     return type;
 }
 
+bool tsm_work_returns_early(const struct sbt_schema *schema)
+{
+    return has_role(schema, SBT_ROLE_PAYLOAD);
+}
+
 enum tsm_work tsm_work_inside(const struct sbt_schema *schema)
 {
     const uint64_t traits = tsm_call_traits(schema).traits;

@@ -23,6 +23,10 @@ struct tsm_type_work {
 /* A schema of NULL, as of a type that a damaged trace does not describe, is no command. */
 struct tsm_type_work tsm_work_of_type(const struct sbt_schema *schema);
 
+/* Tests whether a call that blocks may return before its own command has ended: the bytes that it
+ * sends were taken by then, but perhaps not yet brought to the device. */
+bool tsm_work_returns_early(const struct sbt_schema *schema);
+
 /* Returns what a command inside of a command buffer does. */
 enum tsm_work tsm_work_inside(const struct sbt_schema *schema);
 

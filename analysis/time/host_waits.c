@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/time/host_waits.h"
 
+#include "analysis/model/work.h"
 #include "api/traits.h"
 #include "api/waits.h"
 #include "base/array.h"
@@ -378,13 +379,6 @@ static int note_event(struct tsm_host_waits *w, uint64_t event, const struct tsm
     return 0;
 }
 
-/* Tests whether a call that blocks may return before its own command has ended: the bytes that it
- * sends were taken by then, but perhaps not yet brought to the device. */
-static bool is_early(const struct sbt_schema *schema)
-{
-    return sbt_schema_role(schema, SBT_ROLE_PAYLOAD) >= 0;
-}
-
 /* Notes what the host has sent to a stream. A call that blocks is a wait for it, too. */
 static int note_command(const struct noting *n)
 {
@@ -407,7 +401,7 @@ static int note_command(const struct noting *n)
                                                    .returned_ns = wait.known_ns,
                                                    .launches = n->w->launch_count,
                                                    .unseen = n->w->unseen_count});
-    wait.position = s->position - (s->position && is_early(schema));
+    wait.position = s->position - (s->position && tsm_work_returns_early(schema));
     return schema->flags & SBT_SCHEMA_BLOCKS ? add_wait(s, &wait) : 0;
 }
 

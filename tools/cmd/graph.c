@@ -559,8 +559,8 @@ const struct tsm_command tsm_command_graph = {
         "Finds out which commands and waits of the host had to be over before a command could "
         "begin: by the order of its stream, events, the default stream, and what the thread that "
         "sent it had waited for. An edge is redundant when the others say as much; waits that have "
-        "only such edges waited for what was known to be over. What commands read and write is "
-        "not looked at, nor what threads of the program tell each other.\n\n"
+        "only such edges waited for what was known to be over. It follows calls, not what commands "
+        "read and write or what threads of the program tell each other.\n\n"
         "Knows CUDA; commands of other APIs are counted and left out.",
     .examples = "tracesmith graph trace.sbt\n"
                 "tracesmith graph --why=812 trace.sbt\n"
