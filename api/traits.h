@@ -64,6 +64,7 @@ enum tsm_call_trait {
     TSM_TRAIT_FILLS = 1ull << 33,  /* writes the same everywhere, or bytes that it was given */
     TSM_TRAIT_FROM_QUEUE =
         1ull << 34, /* found in a queue: which thread wrote it there is not known */
+    TSM_TRAIT_ASKS = 1ull << 35, /* says whether all has ended, and waits for nothing */
 };
 
 /* All that is work of its own. */

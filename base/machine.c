@@ -34,6 +34,8 @@ static const struct tsm_machine_key keys[] = {
     KEY(device_to_host_mbps, 12000, 1, MBPS_MAX),
     KEY(device_mbps, 300000, 1, MBPS_MAX),
     KEY(host_function_ns, 10000, 0, NS_MAX),
+    KEY(host_to_device_engines, 1, 1, TSM_MACHINE_ENGINES_MAX),
+    KEY(device_to_host_engines, 1, 1, TSM_MACHINE_ENGINES_MAX),
 };
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
@@ -125,6 +127,19 @@ int tsm_machine_parse(struct tsm_machine *machine, const char *text, char *why)
     if (!error)
         *machine = parsed;
     return error;
+}
+
+void tsm_machine_text(const struct tsm_machine *machine, char out[TSM_MACHINE_TEXT])
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        uint64_t value;
+
+        memcpy(&value, (const char *)machine + keys[i].offset, sizeof(value));
+        used += tsm_format(out + used, TSM_MACHINE_TEXT - used, "%s%s=%llu", i ? "," : "",
+                           keys[i].name, (unsigned long long)value);
+    }
 }
 
 /* ---- arithmetic ---------------------------------------------------------------------------- */
@@ -258,23 +273,37 @@ void tsm_device_model_finish(struct tsm_device_model *model)
     model->slots_ns = NULL;
 }
 
-/* Returns the engine that serves such work one after the other, or NULL. */
+/* Returns the engine that is free first of those that serve such work one after the other, the
+ * lower number of two; NULL: none does. */
 static uint64_t *engine_of(struct tsm_device_model *m, enum tsm_device_work_kind kind)
 {
+    uint64_t *engines, *first, count;
+
     switch (kind) {
     case TSM_DEVICE_TO_DEVICE:
-        return &m->engine_ns[TO_DEVICE];
+        engines = m->engine_ns[TO_DEVICE];
+        count = m->machine.host_to_device_engines;
+        break;
     case TSM_DEVICE_TO_HOST:
-        return &m->engine_ns[TO_HOST];
+        engines = m->engine_ns[TO_HOST];
+        count = m->machine.device_to_host_engines;
+        break;
     case TSM_DEVICE_HOST_FUNCTION:
-        return &m->engine_ns[HOST_FUNCTION];
+        return m->engine_ns[HOST_FUNCTION];
     default:
         return NULL;
     }
+    first = engines;
+    for (uint64_t i = 1; i < count; i++)
+        if (engines[i] < *first)
+            first = &engines[i];
+    return first;
 }
 
 static uint64_t length_ns(const struct tsm_machine *m, const struct tsm_device_work *work)
 {
+    if (work->is_fixed)
+        return work->fixed_ns;
     switch (work->kind) {
     case TSM_DEVICE_TO_DEVICE:
         return limit((uint128)m->copy_latency_ns +
@@ -308,9 +337,9 @@ struct tsm_device_span tsm_device_model_run(struct tsm_device_model *model,
     uint64_t *engine = engine_of(model, work->kind);
     struct tsm_device_span span;
 
-    if (work->kind == TSM_DEVICE_KERNEL)
+    if (work->kind == TSM_DEVICE_KERNEL && !work->is_fixed)
         return run_kernel(model, work, limit(ready_ns));
-    span.start_ns = tsm_device_model_start(model, work->kind, ready_ns);
+    span.start_ns = later(engine ? *engine : 0, limit(ready_ns));
     span.end_ns = limit((uint128)span.start_ns + length_ns(&model->machine, work));
     if (engine)
         *engine = span.end_ns;

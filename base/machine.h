@@ -12,11 +12,13 @@
 #ifndef BASE_MACHINE_H
 #define BASE_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define TSM_MACHINE_TIME_MAX (UINT64_C(1) << 62)
-#define TSM_MACHINE_WHY      160u
+#define TSM_MACHINE_TIME_MAX    (UINT64_C(1) << 62)
+#define TSM_MACHINE_WHY         160u
+#define TSM_MACHINE_ENGINES_MAX 16u
 
 /* Rates are in 10^6 bytes a second: as many bytes a microsecond. */
 struct tsm_machine {
@@ -28,8 +30,10 @@ struct tsm_machine {
     uint64_t copy_latency_ns;     /* added to each copy between host and device */
     uint64_t host_to_device_mbps; /* rate of that copy engine */
     uint64_t device_to_host_mbps;
-    uint64_t device_mbps;      /* rate of copies inside the device, and of fills */
-    uint64_t host_function_ns; /* of a function of the program in a stream */
+    uint64_t device_mbps;            /* rate of copies inside the device, and of fills */
+    uint64_t host_function_ns;       /* of a function of the program in a stream */
+    uint64_t host_to_device_engines; /* copies to the device that run at a time */
+    uint64_t device_to_host_engines;
 };
 
 /* A figure of the description. */
@@ -51,6 +55,10 @@ void tsm_machine_init(struct tsm_machine *machine);
  * no room. */
 int tsm_machine_parse(struct tsm_machine *machine, const char *text, char *why);
 
+/* Writes all keys as tsm_machine_parse() reads them. */
+#define TSM_MACHINE_TEXT 512u
+void tsm_machine_text(const struct tsm_machine *machine, char out[TSM_MACHINE_TEXT]);
+
 enum tsm_device_work_kind {
     TSM_DEVICE_NONE, /* takes no time: a mark, a wait */
     TSM_DEVICE_KERNEL,
@@ -66,6 +74,8 @@ struct tsm_device_work {
     uint64_t bytes;        /* of a copy or a fill */
     uint64_t blocks;       /* of a kernel */
     uint64_t instructions; /* of a kernel: warp instructions, of all blocks together */
+    bool is_fixed;         /* it takes fixed_ns, whatever the machine; a kernel takes no slots */
+    uint64_t fixed_ns;
 };
 
 struct tsm_device_span {
@@ -75,8 +85,9 @@ struct tsm_device_span {
 /* One device and when its engines are free. */
 struct tsm_device_model {
     struct tsm_machine machine;
-    uint64_t *slots_ns;    /* of each block slot; owned */
-    uint64_t engine_ns[3]; /* host to device, device to host, functions of the program */
+    uint64_t *slots_ns; /* of each block slot; owned */
+    /* Host to device, device to host, functions of the program. */
+    uint64_t engine_ns[3][TSM_MACHINE_ENGINES_MAX];
 };
 
 /* An idle device. TSM_E_MEMORY: no memory for the slots. */

@@ -384,6 +384,23 @@ struct tsm_gpu_time {
  * is recorded. */
 void tsm_gpu_time_write(const struct tsm_gpu_time *time);
 
+/* What the device had to do for a command: a GPU_WORK record (docs/FORMAT.md 10). */
+struct tsm_gpu_work {
+    uint32_t stream;
+    uint64_t position;
+    uint32_t number; /* of the parts that the command consists of, from 0 */
+    uint32_t kind;   /* enum sbt_gpu_work */
+    uint64_t bytes, blocks, instructions;
+    uint64_t sent_ns, queue;
+    int32_t priority;
+    uint32_t flags;          /* SBT_GPU_WORK_* */
+    const uint32_t *parents; /* numbers of earlier parts */
+    uint32_t parent_count;
+};
+
+/* Writes the record like tsm_gpu_time_write(). */
+void tsm_gpu_work_write(const struct tsm_gpu_work *work);
+
 /* The context of `stream` was destroyed: nothing that was sent runs any more, and of memory that
  * went with it nothing can be seen. A COMPLETE record, and what a synchronisation writes. */
 void tsm_stream_ended(struct tsm_stream *stream);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define TSM_EMU_TIMES_SYMBOL  "tsm_emu_times"
-#define TSM_EMU_TIMES_VERSION 1u
+#define TSM_EMU_TIMES_VERSION 2u
 
 struct tsm_emu_ticket; /* what one call sent to the device */
 
@@ -24,6 +24,24 @@ enum tsm_emu_times_state {
     TSM_EMU_TIMES_KNOWN,
     TSM_EMU_TIMES_NONE, /* the call sent nothing: it failed, or became part of a graph */
 };
+
+/* What the device had to do for one command of a ticket, in virtual time. */
+struct tsm_emu_work {
+    unsigned kind;   /* enum tsm_device_work_kind (base/machine.h) */
+    uint64_t bytes;  /* of a copy or a fill */
+    uint64_t blocks; /* of a kernel, ... */
+    uint64_t instructions;
+    uint64_t sent_ns; /* the clock of the thread that sent it */
+    uint64_t queue;   /* id of its stream: of two that are ready at once the lower one goes first */
+    int priority;     /* ... but for that of its stream: the lower the number, the earlier */
+    bool is_node;     /* it waits for its parents alone, not for the one before it in its stream */
+    bool is_last;     /* of the ticket's commands */
+    const unsigned *parents; /* numbers of earlier commands of the ticket, ascending */
+    unsigned parent_count;
+};
+
+/* Gets the commands of a ticket in the order in which they were sent, numbered from 0. */
+typedef void (*tsm_emu_work_visitor)(void *user, unsigned number, const struct tsm_emu_work *work);
 
 /* A command of a ticket has ended. `node`: the CUgraphNodeType that such a command is, -1: none.
  * Called on a thread of the device that holds its lock: calls nothing of the driver. */
@@ -61,6 +79,18 @@ struct tsm_emu_times {
     /* Has the end of each command told that the ticket gets from now on. Call it between begin and
      * end. */
     void (*watch)(struct tsm_emu_ticket *ticket, tsm_emu_watcher watcher, void *user);
+
+    /* From version 2 on. */
+
+    /* The machine description of virtual time, "key=value,...", all keys; else NULL. */
+    const char *machine;
+
+    /* Tests whether read() would answer something else than NOT_YET. */
+    bool (*is_over)(struct tsm_emu_ticket *ticket);
+
+    /* Says what work the ticket's commands were. Call it before read(), in virtual time only.
+     * Returns false where something of it has not run, or is not known. */
+    bool (*works)(struct tsm_emu_ticket *ticket, tsm_emu_work_visitor visit, void *user);
 };
 
 /* Returns NULL before cuInit(). Valid as long as the library is loaded. */

@@ -132,6 +132,21 @@ void tsm_note_left(const struct tsm_call *call)
         tsm_lane_lost(tsm_thread.lane, SBT_STREAM_NONE, tsm_ticks());
 }
 
+/* Writes a note of this thread, inside of a call or outside. */
+static void write_here(const struct tsm_note *note)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_lane *lane;
+
+    if (!s || tsm_session_waiting())
+        return;
+    tsm_inside_enter();
+    lane = tsm_thread_lane(s);
+    if (lane)
+        tsm_note_write(lane, note);
+    tsm_inside_leave();
+}
+
 void tsm_gpu_time_write(const struct tsm_gpu_time *time)
 {
     const struct tsm_note note = {
@@ -142,14 +157,26 @@ void tsm_gpu_time_write(const struct tsm_gpu_time *time)
                   time->of_type, time->object, time->inner_ns},
         .slot_count = 13,
     };
-    struct tsm_session *s = tsm_session_current();
-    struct tsm_lane *lane;
 
-    if (!s || tsm_session_waiting())
-        return;
-    tsm_inside_enter();
-    lane = tsm_thread_lane(s);
-    if (lane)
-        tsm_note_write(lane, &note);
-    tsm_inside_leave();
+    write_here(&note);
+}
+
+/* A part with more parents is left out: the command's work is not known then. */
+#define PARENTS_MAX 4096u
+
+void tsm_gpu_work_write(const struct tsm_gpu_work *work)
+{
+    const struct tsm_note note = {
+        .call = SBT_CORE_GPU_WORK,
+        .stream = SBT_STREAM_NONE,
+        .slots = {work->stream, work->position, work->number, work->kind, work->bytes, work->blocks,
+                  work->instructions, work->sent_ns, work->queue, (uint64_t)(int64_t)work->priority,
+                  work->flags, work->parent_count * sizeof(*work->parents)},
+        .slot_count = 12,
+        .data = work->parents,
+        .data_size = work->parent_count * (uint32_t)sizeof(*work->parents),
+    };
+
+    if (work->parent_count <= PARENTS_MAX)
+        write_here(&note);
 }

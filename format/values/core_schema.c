@@ -116,6 +116,21 @@ static const struct sbt_field host_runs_fields[] = {
     FIELD("runs", BYTES, NONE, ""),    /* which of them are meant */
 };
 
+static const struct sbt_field gpu_work_fields[] = {
+    FIELD("of_stream", UINT, OF_STREAM, ""),
+    FIELD("of_position", UINT, OF_POSITION, ""),
+    FIELD("number", UINT, NONE, ""),
+    FIELD("kind", ENUM, NONE, "tracesmith_gpu_work"),
+    FIELD("bytes", SIZE, NONE, ""),
+    FIELD("blocks", UINT, NONE, ""),
+    FIELD("instructions", UINT, NONE, ""),
+    FIELD("sent_ns", UINT, NONE, ""),
+    FIELD("queue", UINT, NONE, ""),
+    FIELD("priority", INT, NONE, ""),
+    FIELD("flags", FLAGS, NONE, "tracesmith_gpu_work_flags"),
+    FIELD("parents", BYTES, NONE, ""),
+};
+
 #define CORE(call_, name_, kind_, fields_)                                                         \
     [call_] = {                                                                                    \
         .type = SBT_TYPE(SBT_API_CORE, call_),                                                     \
@@ -145,6 +160,7 @@ static const struct sbt_schema core_schemas[] = {
     CORE(SBT_CORE_GPU_TIME, "gpu_time", SBT_KIND_META, gpu_time_fields),
     CORE(SBT_CORE_COMPLETE, "complete", SBT_KIND_META, complete_fields),
     CORE(SBT_CORE_HOST_RUNS, "host_runs", SBT_KIND_STATE, host_runs_fields),
+    CORE(SBT_CORE_GPU_WORK, "gpu_work", SBT_KIND_META, gpu_work_fields),
 };
 
 static const struct sbt_enum_value memory_values[] = {
@@ -170,6 +186,17 @@ static const struct sbt_enum_value gpu_time_values[] = {
     {"virtual", SBT_GPU_TIME_VIRTUAL},
 };
 
+static const struct sbt_enum_value gpu_work_values[] = {
+    {"none", SBT_GPU_WORK_NONE},           {"kernel", SBT_GPU_WORK_KERNEL},
+    {"to_device", SBT_GPU_WORK_TO_DEVICE}, {"to_host", SBT_GPU_WORK_TO_HOST},
+    {"on_device", SBT_GPU_WORK_ON_DEVICE}, {"host_function", SBT_GPU_WORK_HOST_FUNCTION},
+};
+
+static const struct sbt_enum_value gpu_work_flags[] = {
+    {"node", SBT_GPU_WORK_NODE},
+    {"last", SBT_GPU_WORK_LAST},
+};
+
 #define TABLE(name_, values_)                                                                      \
     {                                                                                              \
         .name = name_, .value_count = sizeof(values_) / sizeof((values_)[0]), .values = values_    \
@@ -180,6 +207,8 @@ static const struct sbt_enum core_enums[] = {
     TABLE("tracesmith_checkpoint", checkpoint_values),
     TABLE("tracesmith_state", state_values),
     TABLE("tracesmith_gpu_time", gpu_time_values),
+    TABLE("tracesmith_gpu_work", gpu_work_values),
+    TABLE("tracesmith_gpu_work_flags", gpu_work_flags),
 };
 
 const struct sbt_enum *sbt_core_enum(uint32_t index)

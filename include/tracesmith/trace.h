@@ -61,6 +61,7 @@ enum sbt_core_record {
     SBT_CORE_GPU_TIME = 20,       /* when the GPU carried out a command, or a part of it */
     SBT_CORE_COMPLETE = 21,  /* the program could know that commands of a stream are complete */
     SBT_CORE_HOST_RUNS = 22, /* like HOST_WRITE, of scattered bytes */
+    SBT_CORE_GPU_WORK = 23,  /* what the software GPU had to do for a command in virtual time */
     SBT_CORE_END,            /* one more than the last */
 };
 
@@ -112,6 +113,22 @@ enum sbt_state {
 #define SBT_GPU_TIME_VIRTUAL                                                                       \
     4u /* start and duration are on the software GPU's virtual clock (docs/emu.md), exactly */
 
+/* kind of a GPU_WORK record */
+enum sbt_gpu_work {
+    SBT_GPU_WORK_NONE = 0, /* takes no time: a mark, a wait */
+    SBT_GPU_WORK_KERNEL = 1,
+    SBT_GPU_WORK_TO_DEVICE = 2, /* a copy from the host */
+    SBT_GPU_WORK_TO_HOST = 3,
+    SBT_GPU_WORK_ON_DEVICE = 4, /* a copy inside the device, or a fill */
+    SBT_GPU_WORK_HOST_FUNCTION = 5,
+    SBT_GPU_WORK_COUNT
+};
+
+/* flags of a GPU_WORK record: NODE: it waits for its parents only, not for what its stream had
+ * before; LAST: of the command's parts */
+#define SBT_GPU_WORK_NODE 1u
+#define SBT_GPU_WORK_LAST 2u
+
 /* GPU_TIME: slots that say which command inside of a part it is, by the place of the command buffer
  * and its number there; 0: the whole part. Then how much of that such records have. Older traces do
  * not have them. */
@@ -137,8 +154,8 @@ enum sbt_kind {
 /* How a field's 64-bit slot is to be read. `detail` in struct sbt_field refines it. */
 enum sbt_field_type {
     SBT_FIELD_UINT = 1, /* detail: SBT_DETAIL_STREAM, or none */
-    SBT_FIELD_INT = 2, /* detail: SBT_DETAIL_FD, or none */
-    SBT_FIELD_HEX = 3, /* unsigned, printed in hexadecimal; detail: SBT_DETAIL_NEW, or none */
+    SBT_FIELD_INT = 2,  /* detail: SBT_DETAIL_FD, or none */
+    SBT_FIELD_HEX = 3,  /* unsigned, printed in hexadecimal; detail: SBT_DETAIL_NEW, or none */
     SBT_FIELD_BOOL = 4,
     SBT_FIELD_F32 = 5, /* IEEE bits in the low half */
     SBT_FIELD_F64 = 6,

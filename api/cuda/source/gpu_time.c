@@ -353,25 +353,17 @@ static CUresult read_length(const struct cuda_timed *timed, uint64_t from_ns, ui
     return result;
 }
 
-static CUresult read_exact(const struct cuda_timed *timed, struct tsm_gpu_time *out)
+/* Reads a ticket that is over. Returns false where it has no time. */
+static bool read_exact(struct tsm_emu_ticket *ticket, struct tsm_gpu_time *time)
 {
     uint64_t start_ns = 0, end_ns = 0;
 
-    switch (cuda_emu_times->read(timed->ticket, &start_ns, &end_ns)) {
-    case TSM_EMU_TIMES_NOT_YET:
-        return CUDA_ERROR_NOT_READY;
-    case TSM_EMU_TIMES_NONE:
-        return CUDA_ERROR_NOT_FOUND;
-    case TSM_EMU_TIMES_KNOWN:
-        break;
-    }
-    *out = (struct tsm_gpu_time){
-        .position = timed->position,
-        .stream = timed->stream,
-        .start_ns = cuda_emu_times->is_virtual ? start_ns : start_ns - session_number(),
-        .duration_ns = end_ns - start_ns,
-        .flags = cuda_emu_times->is_virtual ? SBT_GPU_TIME_VIRTUAL : SBT_GPU_TIME_CALIBRATED};
-    return CUDA_SUCCESS;
+    if (cuda_emu_times->read(ticket, &start_ns, &end_ns) != TSM_EMU_TIMES_KNOWN)
+        return false;
+    time->start_ns = cuda_emu_times->is_virtual ? start_ns : start_ns - session_number();
+    time->duration_ns = end_ns - start_ns;
+    time->flags = cuda_emu_times->is_virtual ? SBT_GPU_TIME_VIRTUAL : SBT_GPU_TIME_CALIBRATED;
+    return true;
 }
 
 static CUresult read_times(const struct cuda_timed *timed, struct tsm_gpu_time *out)
@@ -394,16 +386,33 @@ static CUresult read_times(const struct cuda_timed *timed, struct tsm_gpu_time *
     return read_length(timed, start_ns, &out->duration_ns);
 }
 
+/* A command whose time is known. Of the software GPU what its ticket says is read later, without
+ * the lock. */
+struct result {
+    struct tsm_gpu_time time;
+    struct tsm_emu_ticket *ticket;
+};
+
+/* Tells whether the ticket is over. Its place is kept in *out. */
+static CUresult take_ticket(const struct cuda_timed *timed, struct result *out)
+{
+    if (!cuda_emu_times->is_over(timed->ticket))
+        return CUDA_ERROR_NOT_READY;
+    out->ticket = timed->ticket;
+    out->time = (struct tsm_gpu_time){.stream = timed->stream, .position = timed->position};
+    return CUDA_SUCCESS;
+}
+
 /* The lock is held. Takes results out of the list, asking for `*left` pairs at most. */
 static uint32_t take_results(struct pool *pool, struct cuda_timed ***at, uint32_t *left,
-                             struct tsm_gpu_time *results)
+                             struct result *results)
 {
     uint32_t count = 0;
 
     while (**at && *left && count < RESULTS_MAX) {
         struct cuda_timed *timed = **at;
-        CUresult result = cuda_emu_times ? read_exact(timed, &results[count])
-                                         : read_times(timed, &results[count]);
+        CUresult result = cuda_emu_times ? take_ticket(timed, &results[count])
+                                         : read_times(timed, &results[count].time);
 
         --*left;
         if (result == CUDA_ERROR_NOT_READY) {
@@ -419,9 +428,40 @@ static uint32_t take_results(struct pool *pool, struct cuda_timed ***at, uint32_
     return count;
 }
 
+static void write_work(void *user, unsigned number, const struct tsm_emu_work *work)
+{
+    const struct tsm_gpu_time *time = user;
+
+    tsm_gpu_work_write(&(struct tsm_gpu_work){.stream = time->stream,
+                                              .position = time->position,
+                                              .number = number,
+                                              .kind = work->kind,
+                                              .bytes = work->bytes,
+                                              .blocks = work->blocks,
+                                              .instructions = work->instructions,
+                                              .sent_ns = work->sent_ns,
+                                              .queue = work->queue,
+                                              .priority = work->priority,
+                                              .flags = (work->is_node ? SBT_GPU_WORK_NODE : 0) |
+                                                       (work->is_last ? SBT_GPU_WORK_LAST : 0),
+                                              .parents = work->parents,
+                                              .parent_count = work->parent_count});
+}
+
+static void write_result(struct result *result)
+{
+    if (cuda_emu_times) {
+        if (cuda_emu_times->is_virtual)
+            cuda_emu_times->works(result->ticket, write_work, &result->time);
+        if (!read_exact(result->ticket, &result->time))
+            return;
+    }
+    tsm_gpu_time_write(&result->time);
+}
+
 static void collect(struct pool *pool, uint32_t left)
 {
-    struct tsm_gpu_time results[RESULTS_MAX];
+    struct result results[RESULTS_MAX];
     uint32_t count;
 
     if (!cuda_emu_times && !cuda_asking_begin())
@@ -443,7 +483,7 @@ static void collect(struct pool *pool, uint32_t left)
         tsm_lock_give(&pool->lock);
         tsm_inside_leave();
         for (uint32_t i = 0; i < count; i++)
-            tsm_gpu_time_write(&results[i]);
+            write_result(&results[i]);
     } while (count == RESULTS_MAX && left);
     if (!cuda_emu_times)
         cuda_asking_end();

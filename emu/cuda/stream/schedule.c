@@ -134,7 +134,7 @@ void emu_note_values(uint64_t ns)
 static void complete(CUstream stream, struct emu_command *command, bool has_run)
 {
     emu_time_end(command, has_run);
-    emu_ticket_done(command);
+    emu_ticket_done(command, has_run);
     command->is_done = true;
     emu_forget_after(command);
     stream->head = command->next;

@@ -83,6 +83,7 @@ struct emu_command {
     unsigned references;
     struct tsm_emu_ticket
         *ticket; /* of the call that sent it (emu/cuda/stream/ticket.h), or NULL */
+    unsigned ticket_number; /* among the commands of that */
     struct emu_command *next;
     struct emu_command **after;
     size_t after_count;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "api/cuda/abi_times.h"
+#include "base/array.h"
+#include "base/machine.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/stream/schedule.h"
 #include "emu/cuda/stream/virtual_time.h"
@@ -13,9 +15,21 @@ struct span {
     uint64_t start_ns, end_ns;
 };
 
+/* A command's work, in virtual time. */
+struct kept_work {
+    struct tsm_emu_work work;
+    size_t first_parent; /* place among those of the ticket */
+};
+
 struct tsm_emu_ticket {
     unsigned pending; /* commands that are not done */
+    unsigned count;   /* of all commands */
     bool is_dropped;
+    bool lacks_work;        /* not all of it can be said */
+    struct kept_work *kept; /* by command; virtual time only */
+    size_t kept_capacity;
+    unsigned *parents;
+    size_t parent_count, parent_capacity;
     struct span work, marks;
     tsm_emu_watcher watcher; /* or NULL */
     void *watcher_user;
@@ -28,8 +42,69 @@ static _Thread_local struct tsm_emu_ticket *current;
 void emu_ticket_join(struct emu_command *command)
 {
     command->ticket = current;
-    if (current)
-        current->pending++;
+    if (!current)
+        return;
+    command->ticket_number = current->count++;
+    current->pending++;
+}
+
+void emu_ticket_holds_others(const struct emu_command *command)
+{
+    if (command->ticket)
+        command->ticket->lacks_work = true;
+}
+
+static void free_ticket(struct tsm_emu_ticket *ticket)
+{
+    free(ticket->kept);
+    free(ticket->parents);
+    free(ticket);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Notes which commands of the same call it waited for. */
+static bool keep_parents(struct tsm_emu_ticket *ticket, struct kept_work *kept,
+                         const struct emu_command *command)
+{
+    kept->first_parent = ticket->parent_count;
+    for (size_t i = 0; i < command->after_count; i++)
+        if (command->after[i]->ticket == ticket &&
+            !TSM_ARRAY_PUSH(ticket->parents, ticket->parent_count, ticket->parent_capacity,
+                            command->after[i]->ticket_number))
+            return false;
+    kept->work.parent_count = (unsigned)(ticket->parent_count - kept->first_parent);
+    if (kept->work.parent_count)
+        qsort(ticket->parents + kept->first_parent, kept->work.parent_count,
+              sizeof(*ticket->parents), by_number);
+    return true;
+}
+
+static bool keep_work(struct tsm_emu_ticket *ticket, const struct emu_command *command,
+                      bool has_run)
+{
+    const struct tsm_device_work work =
+        has_run ? emu_time_work(command) : (struct tsm_device_work){.kind = TSM_DEVICE_NONE};
+    struct kept_work *kept;
+
+    if (!TSM_ARRAY_RESERVE(ticket->kept, ticket->kept_capacity, ticket->count))
+        return false;
+    kept = &ticket->kept[command->ticket_number];
+    *kept = (struct kept_work){
+        .work = {.kind = work.kind,
+                 .bytes = work.bytes,
+                 .blocks = work.blocks,
+                 .instructions = work.instructions,
+                 .sent_ns = command->arrival_ns - emu_settings.machine.launch_latency_ns,
+                 .queue = command->stream->id,
+                 .priority = command->stream->priority,
+                 .is_node = command->is_node}};
+    return keep_parents(ticket, kept, command);
 }
 
 static void extend(struct span *span, const struct emu_command *command)
@@ -41,18 +116,20 @@ static void extend(struct span *span, const struct emu_command *command)
     span->is_any = true;
 }
 
-void emu_ticket_done(struct emu_command *command)
+void emu_ticket_done(struct emu_command *command, bool has_run)
 {
     struct tsm_emu_ticket *ticket = command->ticket;
 
     if (!ticket)
         return;
     extend(command->type == &emu_command_mark ? &ticket->marks : &ticket->work, command);
+    if (emu_settings.is_virtual && !keep_work(ticket, command, has_run))
+        ticket->lacks_work = true;
     if (ticket->watcher)
         ticket->watcher(ticket->watcher_user, command->type->node - 1, command->start_ns,
                         command->done_ns);
     if (!--ticket->pending && ticket->is_dropped)
-        free(ticket);
+        free_ticket(ticket);
 }
 
 /* ---- the interface ---- */
@@ -92,7 +169,7 @@ static enum tsm_emu_times_state read_ticket(struct tsm_emu_ticket *ticket, uint6
     state = read_locked(ticket, start_ns, end_ns);
     pthread_mutex_unlock(&emu_scheduler.lock);
     if (state != TSM_EMU_TIMES_NOT_YET)
-        free(ticket);
+        free_ticket(ticket);
     return state;
 }
 
@@ -107,7 +184,7 @@ static void drop(struct tsm_emu_ticket *ticket)
     is_last = !ticket->pending;
     pthread_mutex_unlock(&emu_scheduler.lock);
     if (is_last)
-        free(ticket);
+        free_ticket(ticket);
 }
 
 static void watch(struct tsm_emu_ticket *ticket, tsm_emu_watcher watcher, void *user)
@@ -118,18 +195,58 @@ static void watch(struct tsm_emu_ticket *ticket, tsm_emu_watcher watcher, void *
     pthread_mutex_unlock(&emu_scheduler.lock);
 }
 
+static bool is_over(struct tsm_emu_ticket *ticket)
+{
+    bool answer;
+
+    pthread_mutex_lock(&emu_scheduler.lock);
+    answer = !ticket->pending;
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    return answer;
+}
+
+/* What a ticket keeps changes no more when all of it is done. */
+static bool visit_works(struct tsm_emu_ticket *ticket, tsm_emu_work_visitor visit, void *user)
+{
+    bool is_known;
+
+    pthread_mutex_lock(&emu_scheduler.lock);
+    is_known = emu_settings.is_virtual && !ticket->pending && !ticket->lacks_work;
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    for (unsigned i = 0; is_known && i < ticket->count; i++) {
+        ticket->kept[i].work.is_last = i + 1 == ticket->count;
+        ticket->kept[i].work.parents = ticket->parents + ticket->kept[i].first_parent;
+        visit(user, i, &ticket->kept[i].work);
+    }
+    return is_known;
+}
+
 __attribute__((visibility("default"))) const struct tsm_emu_times *tsm_emu_times(void);
 
 const struct tsm_emu_times *tsm_emu_times(void)
 {
-    static const struct tsm_emu_times real = {
-        TSM_EMU_TIMES_VERSION, false, emu_clock,       begin, end,
-        read_ticket,           drop,  emu_clock_aside, watch};
-    static const struct tsm_emu_times simulated = {
-        TSM_EMU_TIMES_VERSION, true, emu_clock,       begin, end,
-        read_ticket,           drop, emu_clock_aside, watch};
+    static char machine[TSM_MACHINE_TEXT];
+    static struct tsm_emu_times times = {
+        .version = TSM_EMU_TIMES_VERSION,
+        .now = emu_clock,
+        .begin = begin,
+        .end = end,
+        .read = read_ticket,
+        .drop = drop,
+        .aside = emu_clock_aside,
+        .watch = watch,
+        .is_over = is_over,
+        .works = visit_works,
+    };
 
     if (!emu_settings.has_times)
         return NULL;
-    return emu_settings.is_virtual ? &simulated : &real;
+    pthread_mutex_lock(&emu_scheduler.lock);
+    if (emu_settings.is_virtual && !times.machine) {
+        tsm_machine_text(&emu_settings.machine, machine);
+        times.is_virtual = true;
+        times.machine = machine;
+    }
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    return &times;
 }

@@ -11,6 +11,9 @@
 void emu_ticket_join(struct emu_command *command);
 
 /* The command is done, and its times are known. */
-void emu_ticket_done(struct emu_command *command);
+void emu_ticket_done(struct emu_command *command, bool has_run);
+
+/* Others ran inside of the command, which nothing says of the ticket. */
+void emu_ticket_holds_others(const struct emu_command *command);
 
 #endif

@@ -6,6 +6,7 @@
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/stream/schedule.h"
+#include "emu/cuda/stream/ticket.h"
 
 static struct tsm_device_model devices[EMU_DEVICE_COUNT_MAX];
 static _Thread_local uint64_t clock_ns;
@@ -67,7 +68,7 @@ uint64_t emu_time_ready(const struct emu_command *command)
     return ready;
 }
 
-static struct tsm_device_work work_of(const struct emu_command *command)
+struct tsm_device_work emu_time_work(const struct emu_command *command)
 {
     struct tsm_device_work work = {.kind = TSM_DEVICE_NONE};
 
@@ -93,7 +94,7 @@ static void place(struct emu_command *command, const struct tsm_device_work *wor
 /* A kernel can ask for the time, so its start must be known before its length. */
 static void begin_at(struct emu_command *command, uint64_t ready_ns)
 {
-    const struct tsm_device_work work = work_of(command);
+    const struct tsm_device_work work = emu_time_work(command);
 
     command->ready_ns = ready_ns;
     if (work.kind == TSM_DEVICE_KERNEL)
@@ -104,7 +105,7 @@ static void begin_at(struct emu_command *command, uint64_t ready_ns)
 
 static void end_at(struct emu_command *command)
 {
-    const struct tsm_device_work work = work_of(command);
+    const struct tsm_device_work work = emu_time_work(command);
 
     if (work.kind == TSM_DEVICE_KERNEL)
         place(command, &work, command->ready_ns);
@@ -148,5 +149,6 @@ void emu_time_end_inner(struct emu_command *command)
     pthread_mutex_lock(&emu_scheduler.lock);
     end_at(command);
     command->stream->head->done_ns = command->done_ns;
+    emu_ticket_holds_others(command->stream->head);
     pthread_mutex_unlock(&emu_scheduler.lock);
 }

@@ -37,6 +37,9 @@ void emu_clock_aside(bool begins);
  * memory. */
 bool emu_time_sent(struct emu_command *command, CUstream stream);
 
+/* Returns what the device has to do for it; the instructions of a kernel when it has run. */
+struct tsm_device_work emu_time_work(const struct emu_command *command);
+
 /* Returns when the command is ready: the first one of its stream, all that it waits for is done. */
 uint64_t emu_time_ready(const struct emu_command *command);
 

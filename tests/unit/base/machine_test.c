@@ -141,6 +141,13 @@ static void compare(uint64_t seed)
 
 /* ---- figures by hand ----------------------------------------------------------------------- */
 
+static struct tsm_device_work work(enum tsm_device_work_kind kind, uint64_t bytes, uint64_t blocks,
+                                   uint64_t instructions)
+{
+    return (struct tsm_device_work){
+        .kind = kind, .bytes = bytes, .blocks = blocks, .instructions = instructions};
+}
+
 static void check_run(struct tsm_device_model *m, struct tsm_device_work work, uint64_t ready,
                       uint64_t start, uint64_t end)
 {
@@ -159,20 +166,39 @@ static void test_by_hand(void)
     machine.block_slots = 2;
     CHECK_EQ_INT(tsm_device_model_init(&m, &machine), 0);
     /* Three blocks of 100 instructions on two slots: 100 ns, then the third one. */
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_KERNEL, 0, 3, 300}, 10, 10, 210 + 2000);
+    check_run(&m, work(TSM_DEVICE_KERNEL, 0, 3, 300), 10, 10, 210 + 2000);
     /* The other slot is free at 110; 1001 instructions of two blocks are 501 ns each. */
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_KERNEL, 0, 2, 1001}, 20, 110,
-              210 + 501 + 2000);
+    check_run(&m, work(TSM_DEVICE_KERNEL, 0, 2, 1001), 20, 110, 210 + 501 + 2000);
     /* 12000 bytes a microsecond; what is begun counts. */
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_TO_DEVICE, 12000, 0, 0}, 5, 5,
-              5 + 1500 + 1000);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_TO_DEVICE, 1, 0, 0}, 6, 2505,
-              2505 + 1500 + 1);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_TO_HOST, 12001, 0, 0}, 6, 6, 6 + 1500 + 1001);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_ON_DEVICE, 600000, 0, 0}, 7, 7, 2007);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_HOST_FUNCTION, 0, 0, 0}, 8, 8, 10008);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_HOST_FUNCTION, 0, 0, 0}, 9, 10008, 20008);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_NONE, 9, 9, 9}, 9, 9, 9);
+    check_run(&m, work(TSM_DEVICE_TO_DEVICE, 12000, 0, 0), 5, 5, 5 + 1500 + 1000);
+    check_run(&m, work(TSM_DEVICE_TO_DEVICE, 1, 0, 0), 6, 2505, 2505 + 1500 + 1);
+    check_run(&m, work(TSM_DEVICE_TO_HOST, 12001, 0, 0), 6, 6, 6 + 1500 + 1001);
+    check_run(&m, work(TSM_DEVICE_ON_DEVICE, 600000, 0, 0), 7, 7, 2007);
+    check_run(&m, work(TSM_DEVICE_HOST_FUNCTION, 0, 0, 0), 8, 8, 10008);
+    check_run(&m, work(TSM_DEVICE_HOST_FUNCTION, 0, 0, 0), 9, 10008, 20008);
+    check_run(&m, work(TSM_DEVICE_NONE, 9, 9, 9), 9, 9, 9);
+    tsm_device_model_finish(&m);
+}
+
+/* Two engines for copies to the device; work of a given length. */
+static void test_engines(void)
+{
+    struct tsm_device_model m;
+    struct tsm_machine machine;
+    struct tsm_device_work fixed = {.kind = TSM_DEVICE_TO_DEVICE, .is_fixed = true, .fixed_ns = 50};
+
+    tsm_machine_init(&machine);
+    machine.block_slots = 1;
+    machine.host_to_device_engines = 2;
+    CHECK_EQ_INT(tsm_device_model_init(&m, &machine), 0);
+    check_run(&m, work(TSM_DEVICE_TO_DEVICE, 12000, 0, 0), 0, 0, 2500);
+    check_run(&m, fixed, 10, 10, 60);
+    check_run(&m, fixed, 20, 60, 110);
+    check_run(&m, work(TSM_DEVICE_TO_HOST, 12000, 0, 0), 0, 0, 2500);
+    check_run(&m, work(TSM_DEVICE_TO_HOST, 12000, 0, 0), 0, 2500, 5000);
+    fixed.kind = TSM_DEVICE_KERNEL;
+    check_run(&m, work(TSM_DEVICE_KERNEL, 0, 1, 100), 0, 0, 2100);
+    check_run(&m, fixed, 5, 5, 55); /* the slot is busy, but not asked for */
     tsm_device_model_finish(&m);
 }
 
@@ -187,18 +213,16 @@ static void test_extremes(void)
     machine.block_slots = 65536;
     CHECK_EQ_INT(tsm_device_model_init(&m, &machine), 0);
     /* 2^31 blocks of one instruction each: 2^15 turns of all slots. */
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_KERNEL, 0, 1u << 31, 1u << 31}, 0, 0,
-              32768 + 2000);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_KERNEL, 0, UINT64_MAX, UINT64_MAX}, 0, 32768,
+    check_run(&m, work(TSM_DEVICE_KERNEL, 0, 1u << 31, 1u << 31), 0, 0, 32768 + 2000);
+    check_run(&m, work(TSM_DEVICE_KERNEL, 0, UINT64_MAX, UINT64_MAX), 0, 32768,
               32768 + (1ull << 48) + 2000);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_KERNEL, 0, 1, UINT64_MAX}, UINT64_MAX,
+    check_run(&m, work(TSM_DEVICE_KERNEL, 0, 1, UINT64_MAX), UINT64_MAX, TSM_MACHINE_TIME_MAX,
+              TSM_MACHINE_TIME_MAX);
+    check_run(&m, work(TSM_DEVICE_KERNEL, 0, UINT64_MAX, UINT64_MAX), UINT64_MAX,
               TSM_MACHINE_TIME_MAX, TSM_MACHINE_TIME_MAX);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_KERNEL, 0, UINT64_MAX, UINT64_MAX},
-              UINT64_MAX, TSM_MACHINE_TIME_MAX, TSM_MACHINE_TIME_MAX);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_TO_HOST, UINT64_MAX, 0, 0}, 3, 3,
-              1503 + 1537228672809129302ull);
-    check_run(&m, (struct tsm_device_work){TSM_DEVICE_TO_HOST, UINT64_MAX, 0, 0}, 3,
-              1503 + 1537228672809129302ull, 2 * (1500 + 1537228672809129302ull) + 3);
+    check_run(&m, work(TSM_DEVICE_TO_HOST, UINT64_MAX, 0, 0), 3, 3, 1503 + 1537228672809129302ull);
+    check_run(&m, work(TSM_DEVICE_TO_HOST, UINT64_MAX, 0, 0), 3, 1503 + 1537228672809129302ull,
+              2 * (1500 + 1537228672809129302ull) + 3);
     tsm_device_model_finish(&m);
 }
 
@@ -260,6 +284,7 @@ int main(int argc, char **argv)
     for (uint64_t seed = 1; seed <= 4000; seed++)
         compare(seed);
     test_by_hand();
+    test_engines();
     test_extremes();
     test_parse();
     if (argc > 1)

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/schedule/critical.h"
+
+#include "base/array.h"
+#include "tracesmith/error.h"
+
+#include <stdlib.h>
+
+static int no_memory(void)
+{
+    return tsm_fail(TSM_E_MEMORY, "no memory for the critical path");
+}
+
+/* ---- walking back -----------------------------------------------------------------------------
+ */
+
+struct walk {
+    const struct tsm_workload *w;
+    const struct tsm_schedule *s;
+    struct tsm_critical_path *path;
+    uint64_t until_ns; /* the walk ends here */
+    uint64_t at_ns;    /* all that is later is in the path */
+    bool failed;
+};
+
+/* Adds the piece from `begin_ns` to where the walk is. */
+static void add(struct walk *walk, enum tsm_cause cause, uint64_t begin_ns, uint32_t part,
+                uint32_t step)
+{
+    if (begin_ns < walk->until_ns)
+        begin_ns = walk->until_ns;
+    if (begin_ns >= walk->at_ns)
+        return;
+    if (!TSM_ARRAY_PUSH(walk->path->pieces, walk->path->count, walk->path->capacity,
+                        (struct tsm_critical_piece){cause, begin_ns, walk->at_ns, part, step}))
+        walk->failed = true;
+    walk->at_ns = begin_ns;
+}
+
+/* Adds what a part waited for, and then did, up to where the walk is. Returns what comes before it,
+ * as in `order`. */
+static uint32_t pass_part(struct walk *walk, uint32_t part, bool is_holder)
+{
+    const struct tsm_scheduled_part *p = &walk->s->parts[part];
+
+    add(walk, is_holder ? TSM_CAUSE_ENGINE : TSM_CAUSE_WORK, p->start_ns, part, TSM_WORKLOAD_NONE);
+    if (p->bound == TSM_BOUND_THREAD || p->by == TSM_WORKLOAD_NONE) {
+        const uint32_t step = walk->w->commands[walk->w->parts[part].command].step;
+
+        add(walk, TSM_CAUSE_LATENCY, p->sent_ns, part, TSM_WORKLOAD_NONE);
+        return step | TSM_SCHEDULE_STEP;
+    }
+    if (walk->s->parts[p->by].end_ns < walk->at_ns)
+        add(walk, TSM_CAUSE_TURNAROUND, walk->s->parts[p->by].end_ns, part, TSM_WORKLOAD_NONE);
+    return p->by;
+}
+
+/* The same for a call. */
+static uint32_t pass_step(struct walk *walk, uint32_t step)
+{
+    const struct tsm_scheduled_step *s = &walk->s->steps[step];
+    const uint32_t previous = walk->w->steps[step].previous;
+    uint64_t before_ns = walk->s->begin_ns;
+
+    /* A call that another one's end is not later than: it had waited for that. */
+    if (s->by != TSM_WORKLOAD_NONE && walk->s->parts[s->by].end_ns <= walk->at_ns) {
+        add(walk, TSM_CAUSE_CALL, walk->s->parts[s->by].end_ns, TSM_WORKLOAD_NONE, step);
+        return s->by;
+    }
+    add(walk, TSM_CAUSE_CALL, s->begin_ns, TSM_WORKLOAD_NONE, step);
+    if (previous != TSM_WORKLOAD_NONE)
+        before_ns = walk->s->steps[previous].end_ns;
+    add(walk, TSM_CAUSE_HOST, before_ns, TSM_WORKLOAD_NONE, step);
+    return previous == TSM_WORKLOAD_NONE ? TSM_WORKLOAD_NONE : previous | TSM_SCHEDULE_STEP;
+}
+
+/* Walks back from `from`, at most over each thing once, until there is nothing before it. */
+static void walk_back(struct walk *walk, uint32_t from)
+{
+    size_t left = walk->s->order_count + 1;
+    bool is_holder = false;
+
+    while (from != TSM_WORKLOAD_NONE && walk->at_ns > walk->until_ns && left-- && !walk->failed) {
+        if (from & TSM_SCHEDULE_STEP) {
+            from = pass_step(walk, from & ~TSM_SCHEDULE_STEP);
+            is_holder = false;
+            continue;
+        }
+        const bool waited_for_engine = walk->s->parts[from].bound == TSM_BOUND_ENGINE;
+
+        from = pass_part(walk, from, is_holder);
+        is_holder = waited_for_engine;
+    }
+}
+
+int tsm_critical_path_find(struct tsm_critical_path *out, const struct tsm_workload *w,
+                           const struct tsm_schedule *s)
+{
+    struct walk walk = {.w = w, .s = s, .path = out, .until_ns = s->begin_ns, .at_ns = s->end_ns};
+
+    *out = (struct tsm_critical_path){0};
+    walk_back(&walk, s->last);
+    return walk.failed ? no_memory() : 0;
+}
+
+void tsm_critical_path_finish(struct tsm_critical_path *path)
+{
+    free(path->pieces);
+    *path = (struct tsm_critical_path){0};
+}
+
+/* ---- idle devices -----------------------------------------------------------------------------
+ */
+
+struct start {
+    uint64_t start_ns, end_ns;
+    uint32_t part;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct start *x = a, *y = b;
+
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return x->part < y->part ? -1 : x->part > y->part;
+}
+
+/* Lists the parts of a device that do something, by their starts. */
+static struct start *list_starts(size_t *count, const struct tsm_workload *w,
+                                 const struct tsm_schedule *s, uint32_t device)
+{
+    struct start *list = malloc((w->part_count + 1) * sizeof(*list));
+
+    *count = 0;
+    for (size_t i = 0; list && i < w->part_count; i++)
+        if (s->parts[i].is_done && w->parts[i].work.kind != TSM_DEVICE_NONE &&
+            w->streams[w->commands[w->parts[i].command].stream].device == device)
+            list[(*count)++] =
+                (struct start){s->parts[i].start_ns, s->parts[i].end_ns, (uint32_t)i};
+    if (list)
+        qsort(list, *count, sizeof(*list), by_start);
+    return list;
+}
+
+int tsm_critical_idle(struct tsm_critical_path *out, const struct tsm_workload *w,
+                      const struct tsm_schedule *s, uint32_t device)
+{
+    struct walk walk = {.w = w, .s = s, .path = out};
+    size_t count;
+    struct start *list = list_starts(&count, w, s, device);
+    uint64_t busy_ns = s->begin_ns;
+
+    *out = (struct tsm_critical_path){0};
+    if (!list)
+        return no_memory();
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].start_ns > busy_ns) {
+            const struct tsm_scheduled_part *p = &s->parts[list[i].part];
+
+            walk.until_ns = busy_ns;
+            walk.at_ns = p->start_ns;
+            walk_back(&walk, list[i].part);
+        }
+        if (list[i].end_ns > busy_ns)
+            busy_ns = list[i].end_ns;
+    }
+    walk.until_ns = busy_ns;
+    walk.at_ns = s->end_ns;
+    walk_back(&walk, s->last);
+    free(list);
+    return walk.failed ? no_memory() : 0;
+}
+
+/* ---- slack ------------------------------------------------------------------------------------
+ */
+
+static void lower(uint64_t *slack, uint64_t to)
+{
+    if (to < *slack)
+        *slack = to;
+}
+
+/* What comes before the part may come as much later as the part itself, and in between. */
+static void pass_back_part(uint64_t *slack, const struct tsm_workload *w,
+                           const struct tsm_schedule *s, uint32_t part)
+{
+    const struct tsm_scheduled_part *p = &s->parts[part];
+    const uint32_t step = w->commands[w->parts[part].command].step;
+
+    for (size_t i = p->first_before; i < p->first_before + p->before_count; i++) {
+        const uint32_t before = s->before[i];
+
+        if (s->parts[before].end_ns <= p->start_ns)
+            lower(&slack[before], slack[part] + (p->start_ns - s->parts[before].end_ns));
+    }
+    if (p->bound == TSM_BOUND_ENGINE && s->parts[p->by].end_ns <= p->start_ns)
+        lower(&slack[p->by], slack[part] + (p->start_ns - s->parts[p->by].end_ns));
+    else if (p->bound == TSM_BOUND_ENGINE)
+        lower(&slack[p->by], slack[part]);
+    lower(&slack[w->part_count + step],
+          slack[part] + (p->start_ns - p->sent_ns < w->machine.launch_latency_ns
+                             ? 0
+                             : p->start_ns - p->sent_ns - w->machine.launch_latency_ns));
+}
+
+static void pass_back_step(uint64_t *slack, const struct tsm_workload *w,
+                           const struct tsm_schedule *s, uint32_t step)
+{
+    const struct tsm_scheduled_step *done = &s->steps[step];
+    const uint64_t own = slack[w->part_count + step];
+    const uint32_t previous = w->steps[step].previous;
+
+    for (size_t i = done->first_before; i < done->first_before + done->before_count; i++)
+        if (s->parts[s->before[i]].end_ns <= done->end_ns)
+            lower(&slack[s->before[i]], own + (done->end_ns - s->parts[s->before[i]].end_ns));
+    /* A call that waited has begun earlier than it had to. */
+    if (previous != TSM_WORKLOAD_NONE)
+        lower(&slack[w->part_count + previous],
+              own + (done->by != TSM_WORKLOAD_NONE ? done->waited_ns : 0));
+}
+
+int tsm_critical_slack(uint64_t **out, const struct tsm_workload *w, const struct tsm_schedule *s)
+{
+    const size_t count = w->part_count + w->step_count;
+    uint64_t *slack = malloc((count + 1) * sizeof(*slack));
+
+    *out = slack;
+    if (!slack)
+        return no_memory();
+    for (size_t i = 0; i < w->part_count; i++)
+        slack[i] = s->end_ns - (s->parts[i].is_done ? s->parts[i].end_ns : s->end_ns);
+    for (size_t i = 0; i < w->step_count; i++)
+        slack[w->part_count + i] =
+            s->end_ns - (s->steps[i].is_done ? s->steps[i].end_ns : s->end_ns);
+    for (size_t i = s->order_count; i-- > 0;) {
+        const uint32_t what = s->order[i];
+
+        if (what & TSM_SCHEDULE_STEP)
+            pass_back_step(slack, w, s, what & ~TSM_SCHEDULE_STEP);
+        else
+            pass_back_part(slack, w, s, what);
+    }
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Carries a workload out on its machine: when each thread would have called, and when the device
+ * would have begun and ended each part of a command, and what each of them waited for last.
+ *
+ * Virtual time: by the rules of docs/emu.md, exactly, for programs whose threads share no stream,
+ * event and engine that is ever busy. Else times are those that the commands took, and threads take
+ * between calls what they took.
+ */
+#ifndef ANALYSIS_SCHEDULE_SIMULATE_H
+#define ANALYSIS_SCHEDULE_SIMULATE_H
+
+#include "analysis/schedule/workload.h"
+
+/* What came last of all that something waited for. */
+enum tsm_schedule_bound {
+    TSM_BOUND_START,   /* nothing: it is the first of its thread */
+    TSM_BOUND_THREAD,  /* its thread: the call before it; of a part, the call that sent it */
+    TSM_BOUND_STREAM,  /* what its stream was given before */
+    TSM_BOUND_DEFAULT, /* a default stream, or what that waits for */
+    TSM_BOUND_EVENT,
+    TSM_BOUND_PARENT, /* a node of the same graph */
+    TSM_BOUND_ENGINE, /* it was ready; what had the engine, or the last of the slots */
+    TSM_BOUND_WAIT,   /* of a call: what it waited for */
+    TSM_BOUND_COUNT
+};
+
+struct tsm_scheduled_part {
+    uint64_t sent_ns, ready_ns, start_ns, end_ns;
+    enum tsm_schedule_bound bound;
+    uint32_t by; /* part; with THREAD: the step; else TSM_WORKLOAD_NONE */
+    size_t
+        first_before; /* in the schedule's list: parts that it waited for, if they were not over */
+    uint32_t before_count;
+    bool is_sent, is_done;
+};
+
+struct tsm_scheduled_step {
+    uint64_t begin_ns;   /* the call begins */
+    uint64_t end_ns;     /* ... and returns */
+    uint32_t by;         /* part that it waited for last; TSM_WORKLOAD_NONE: it did not wait */
+    size_t first_before; /* likewise */
+    uint32_t before_count;
+    uint64_t waited_ns; /* so long */
+    bool is_done;
+};
+
+struct tsm_schedule {
+    struct tsm_scheduled_part *parts; /* by those of the workload */
+    struct tsm_scheduled_step *steps;
+    uint32_t *order; /* parts, and steps with TSM_SCHEDULE_STEP, in the order in which they ended */
+    size_t order_count;
+    uint32_t *before;
+    size_t before_count, before_capacity;
+    uint64_t begin_ns, end_ns; /* from the first call to the last end */
+    uint32_t last;             /* what ended then, as in `order` */
+    bool is_stuck;             /* something waits for what never comes */
+};
+
+#define TSM_SCHEDULE_STEP (1u << 31)
+
+/* Finish it in any case. */
+int tsm_schedule_simulate(struct tsm_schedule *out, const struct tsm_workload *w);
+void tsm_schedule_finish(struct tsm_schedule *s);
+
+/* Finds what threads did between and in calls that nothing in the trace says: gap_ns and cost_ns of
+ * the steps. Call it once, before anything is changed. In virtual time all of it is 0, but for
+ * calls that are not modelled and threads that learn of each other. */
+int tsm_schedule_calibrate(struct tsm_workload *w);
+
+#endif

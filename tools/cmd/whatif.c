@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command.h"
+
+#include "analysis/schedule/change.h"
+#include "base/array.h"
+#include "base/text.h"
+#include "tools/schedule/causes.h"
+#include "tools/selection.h"
+#include "tools/terminal.h"
+#include "tools/trace_open.h"
+#include "tracesmith/error.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP        10u
+#define CHANGE_MAX 64u
+
+/* Texts of an option that may come more than once. */
+struct change_list {
+    const char *texts[CHANGE_MAX];
+    size_t count;
+};
+
+struct whatif_values {
+    struct change_list waits, kernels, priorities, machine;
+    bool all_waits, redundant, fuse, times, json;
+};
+
+static bool take_text(void *field, const char *text)
+{
+    struct change_list *list = field;
+
+    if (list->count == CHANGE_MAX)
+        return tsm_fail(TSM_E_LIMIT, "no more than %u times, please", CHANGE_MAX) == 0;
+    list->texts[list->count++] = text;
+    return *text != 0;
+}
+
+static const struct tsm_option options[] = {
+    {.name = "drop-wait",
+     .letter = 'w',
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(whatif_values, waits),
+     .argument = "SEQ",
+     .parse = take_text,
+     .help = "Leave this wait out: of the host, or of a stream for an event, by the number of its "
+             "record. May come more than once."},
+    {.name = "drop-all-waits",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(whatif_values, all_waits),
+     .help = "Leave all waits of the host out."},
+    {.name = "drop-redundant",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(whatif_values, redundant),
+     .help = "Leave out waits of streams for events that are known to be over then."},
+    {.name = "kernel",
+     .letter = 'k',
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(whatif_values, kernels),
+     .argument = "NAME=FACTOR",
+     .parse = take_text,
+     .help = "Let kernels of this name, which may have * and ?, take FACTOR of their time, 0.5 or "
+             "2. May come more than once."},
+    {.name = "priority",
+     .letter = 'p',
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(whatif_values, priorities),
+     .argument = "STREAM=N",
+     .parse = take_text,
+     .help = "Give the stream this priority: of commands that are ready at once that with the "
+             "lower number goes first. May come more than once."},
+    {.name = "machine",
+     .letter = 'm',
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(whatif_values, machine),
+     .argument = "KEY=VALUE,...",
+     .parse = take_text,
+     .help = "Change the machine: the keys of TS_EMU_MACHINE, docs/emu.md; for example "
+             "block_slots=128,host_to_device_engines=2."},
+    {.name = "fuse",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(whatif_values, fuse),
+     .help = "Send what a thread sent to one stream without anything in between by one call, as a "
+             "graph's launch does."},
+    {.name = "times",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(whatif_values, times),
+     .help = "List when each command would begin and end."},
+    {.name = "json",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(whatif_values, json),
+     .help = "One JSON object, schema \"tswhatif/1\"."},
+    {0},
+};
+
+struct whatif {
+    const struct whatif_values *v;
+    struct sbt_reader *reader;
+    struct tsm_workload w;
+    struct tsm_schedule before, after; /* simulated, without and with the changes */
+    uint64_t recorded_ns;              /* from the first call to the last end */
+    uint64_t off_count;                /* commands that the simulation has at other times */
+    size_t change_count;
+};
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* Reads "0.5", "2", "1.25" as thousandths. */
+static bool read_factor(uint64_t *out, const char *text)
+{
+    char *end;
+    const double factor = strtod(text, &end);
+
+    if (end == text || *end || !(factor >= 0 && factor <= 1e6))
+        return false;
+    *out = (uint64_t)(factor * 1000 + 0.5);
+    return true;
+}
+
+static int scale(struct whatif *run, const char *text)
+{
+    const char *equals = strrchr(text, '=');
+    char name[256];
+    uint64_t permille;
+
+    if (!equals || equals == text || (size_t)(equals - text) >= sizeof(name) ||
+        !read_factor(&permille, equals + 1))
+        return tsm_fail(TSM_E_ARGUMENT, "--kernel=%s is not NAME=FACTOR, such as scale=0.5", text);
+    memcpy(name, text, (size_t)(equals - text));
+    name[equals - text] = 0;
+    if (!tsm_change_scale(&run->w, name, permille))
+        return tsm_fail(TSM_E_NOT_FOUND, "no kernel is called %s; 'tracesmith stats' lists them",
+                        name);
+    return 0;
+}
+
+static int set_priority(struct whatif *run, const char *text)
+{
+    const char *at = text;
+    uint64_t stream;
+    char *end;
+    long priority;
+
+    if (!tsm_selection_take_number(&stream, &at) || *at++ != '=' || stream >= SBT_STREAM_NONE)
+        return tsm_fail(TSM_E_ARGUMENT, "--priority=%s is not STREAM=N, such as 2=-1", text);
+    priority = strtol(at, &end, 10);
+    if (end == at || *end || priority < -1000000 || priority > 1000000)
+        return tsm_fail(TSM_E_ARGUMENT, "--priority=%s is not STREAM=N, such as 2=-1", text);
+    return tsm_change_priority(&run->w, (uint32_t)stream, (int32_t)priority);
+}
+
+static int drop(struct whatif *run, const char *text)
+{
+    const char *at = text;
+    uint64_t seq;
+
+    if (!tsm_selection_take_number(&seq, &at) || *at)
+        return tsm_fail(TSM_E_ARGUMENT, "--drop-wait=%s is not the number of a record", text);
+    return tsm_change_drop(&run->w, seq);
+}
+
+/* Without virtual time commands take what they took: nothing but latency can be asked for. */
+static int set_machine(struct whatif *run, const char *text)
+{
+    char why[TSM_MACHINE_WHY];
+
+    if (!run->w.is_virtual)
+        for (const char *at = text; *at; at += strcspn(at, ","), at += *at == ',')
+            if (strncmp(at, "launch_latency_ns=", 18) != 0 &&
+                strncmp(at, "host_to_device_engines=", 23) != 0 &&
+                strncmp(at, "device_to_host_engines=", 23) != 0)
+                return tsm_fail(TSM_E_UNSUPPORTED,
+                                "--machine=%s: of a trace that was not recorded in virtual time "
+                                "only launch_latency_ns and the numbers of engines can be changed",
+                                text);
+    if (tsm_machine_parse(&run->w.machine, text, why))
+        return tsm_fail(TSM_E_ARGUMENT, "--machine: %s", why);
+    return 0;
+}
+
+static int each(struct whatif *run, const struct change_list *list,
+                int (*change)(struct whatif *run, const char *text))
+{
+    int error = 0;
+
+    for (size_t i = 0; i < list->count && !error; i++) {
+        error = change(run, list->texts[i]);
+        run->change_count++;
+    }
+    return error;
+}
+
+static int apply(struct whatif *run)
+{
+    const struct whatif_values *v = run->v;
+    int error = each(run, &v->waits, drop);
+
+    if (!error)
+        error = each(run, &v->kernels, scale);
+    if (!error)
+        error = each(run, &v->priorities, set_priority);
+    if (!error)
+        error = each(run, &v->machine, set_machine);
+    if (v->all_waits && !error)
+        tsm_note("--drop-all-waits: %zu waits left out", tsm_change_drop_all(&run->w));
+    if (v->redundant && !error)
+        tsm_note("--drop-redundant: %zu waits left out", tsm_change_drop_redundant(&run->w));
+    if (v->fuse && !error)
+        tsm_note("--fuse: %zu calls saved", tsm_change_fuse(&run->w));
+    run->change_count += v->all_waits + v->redundant + v->fuse;
+    return error;
+}
+
+/* ---- the recording --------------------------------------------------------------------------- */
+
+/* Times of a command in a schedule: of its parts that do something, else of its marks. */
+static bool times_of(const struct tsm_workload *w, const struct tsm_schedule *s,
+                     const struct tsm_workload_command *c, uint64_t *start_ns, uint64_t *end_ns)
+{
+    bool is_any = false;
+
+    for (int marks = 0; marks < 2 && !is_any; marks++)
+        for (uint32_t k = c->first_part; k < c->first_part + c->part_count; k++) {
+            const struct tsm_scheduled_part *p = &s->parts[k];
+
+            if (!p->is_done || (w->parts[k].work.kind == TSM_DEVICE_NONE) != (marks == 1))
+                continue;
+            if (!is_any || p->start_ns < *start_ns)
+                *start_ns = p->start_ns;
+            if (!is_any || p->end_ns > *end_ns)
+                *end_ns = p->end_ns;
+            is_any = true;
+        }
+    return is_any;
+}
+
+/* Compares the simulation of what was recorded with the recording. */
+static void compare(struct whatif *run)
+{
+    const struct tsm_workload *w = &run->w;
+    uint64_t last_ns = w->begin_ns;
+
+    for (size_t i = 0; i < w->command_count; i++) {
+        const struct tsm_workload_command *c = &w->commands[i];
+        uint64_t start_ns = 0, end_ns = 0;
+
+        if (c->recorded.kind != TSM_TIME_MEASURED)
+            continue;
+        if (c->recorded.end_ns > (int64_t)last_ns)
+            last_ns = (uint64_t)c->recorded.end_ns;
+        if (!times_of(w, &run->before, c, &start_ns, &end_ns) ||
+            (int64_t)start_ns != c->recorded.start_ns || (int64_t)end_ns != c->recorded.end_ns)
+            run->off_count++;
+    }
+    for (size_t i = 0; i < w->step_count; i++)
+        if (!w->is_virtual && w->steps[i].returned_ns > last_ns)
+            last_ns = w->steps[i].returned_ns;
+    run->recorded_ns = last_ns - w->begin_ns;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static int make_bottleneck(struct tsm_table *t, const struct whatif *run)
+{
+    const uint64_t all_ns = run->after.end_ns - run->after.begin_ns;
+    struct tsm_critical_path path;
+    struct tsm_cause_sums sums = {0};
+    int error = tsm_critical_path_find(&path, &run->w, &run->after);
+
+    if (!error)
+        error = tsm_cause_sums_make(&sums, &run->w, &path);
+    tsm_table_column(t, "cause", "cause", TSM_CELL_TEXT);
+    tsm_table_column(t, "name", "name", TSM_CELL_NAME);
+    tsm_table_column(t, "count", "count", TSM_CELL_COUNT);
+    tsm_table_column(t, "total_ns", "time", TSM_CELL_NS);
+    tsm_table_column(t, "share_percent", "share", TSM_CELL_PERMILLE);
+    for (size_t i = 0; i < sums.count && !error; i++) {
+        tsm_table_text(t, tsm_cause_name(&sums.list[i]));
+        tsm_table_text(t, sums.list[i].name);
+        tsm_table_number(t, sums.list[i].count);
+        tsm_table_number(t, sums.list[i].total_ns);
+        tsm_table_number(
+            t, all_ns ? (uint64_t)((double)sums.list[i].total_ns * 1000 / (double)all_ns) : 0);
+    }
+    tsm_cause_sums_finish(&sums);
+    tsm_critical_path_finish(&path);
+    return error;
+}
+
+static void make_times(struct tsm_table *t, const struct whatif *run)
+{
+    t->title = "commands";
+    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
+    tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
+    tsm_table_column(t, "sent_ns", "sent", TSM_CELL_NS);
+    tsm_table_column(t, "start_ns", "start", TSM_CELL_NS);
+    tsm_table_column(t, "end_ns", "end", TSM_CELL_NS);
+    for (size_t i = 0; i < run->w.command_count; i++) {
+        const struct tsm_workload_command *c = &run->w.commands[i];
+        uint64_t start_ns = 0, end_ns = 0;
+
+        if (!times_of(&run->w, &run->after, c, &start_ns, &end_ns))
+            continue;
+        tsm_table_number(t, c->seq);
+        tsm_table_number(t, run->w.streams[c->stream].number);
+        tsm_table_text(t, c->schema->name);
+        tsm_table_number(t, run->after.parts[c->first_part].sent_ns);
+        tsm_table_number(t, start_ns);
+        tsm_table_number(t, end_ns);
+    }
+}
+
+static void print_line(const char *what, uint64_t ns, const char *text)
+{
+    char duration[32];
+
+    tsm_duration_text(duration, sizeof(duration), ns);
+    printf("%-10s %12s%s%s\n", what, duration, *text ? "  " : "", text);
+}
+
+static void print_lines(const struct whatif *run)
+{
+    const uint64_t before_ns = run->before.end_ns - run->before.begin_ns;
+    const uint64_t after_ns = run->after.end_ns - run->after.begin_ns;
+    char text[160];
+
+    print_line("recorded", run->recorded_ns, "");
+    if (run->w.is_virtual)
+        tsm_format(text, sizeof(text), "%" PRIu64 " of %zu commands at other times", run->off_count,
+                   run->w.command_count);
+    else
+        tsm_format(text, sizeof(text), "%+.1f %%",
+                   run->recorded_ns ? 100.0 * ((double)before_ns - (double)run->recorded_ns) /
+                                          (double)run->recorded_ns
+                                    : 0.0);
+    print_line("simulated", before_ns, text);
+    if (!run->change_count)
+        return;
+    tsm_format(text, sizeof(text), "%+.1f %%",
+               before_ns ? 100.0 * ((double)after_ns - (double)before_ns) / (double)before_ns
+                         : 0.0);
+    print_line("changed", after_ns, text);
+}
+
+static void print_json(const struct whatif *run, const struct tsm_table *bottleneck,
+                       const struct tsm_table *times)
+{
+    struct tsm_json j = {.out = stdout};
+
+    tsm_json_begin(&j, "tswhatif/1");
+    tsm_json_put_string(&j, "trace", sbt_reader_name(run->reader));
+    tsm_json_put_bool(&j, "virtual", run->w.is_virtual);
+    tsm_json_put_u64(&j, "command_count", run->w.command_count);
+    tsm_json_put_u64(&j, "passed_count", run->w.passed_count);
+    tsm_json_put_u64(&j, "untimed_count", run->w.untimed_count);
+    tsm_json_put_u64(&j, "off_count", run->off_count);
+    tsm_json_put_u64(&j, "recorded_ns", run->recorded_ns);
+    tsm_json_put_u64(&j, "simulated_ns", run->before.end_ns - run->before.begin_ns);
+    tsm_json_put_u64(&j, "changed_ns", run->after.end_ns - run->after.begin_ns);
+    tsm_json_put_bool(&j, "stuck", run->after.is_stuck);
+    tsm_table_print_json(bottleneck, &j, 0);
+    if (run->v->times)
+        tsm_table_print_json(times, &j, 0);
+    tsm_json_end(&j);
+}
+
+static int print(const struct whatif *run)
+{
+    struct tsm_table bottleneck = {.name = "critical_path", .title = "what bounds it"};
+    struct tsm_table times = {.name = "commands"};
+    const int error = make_bottleneck(&bottleneck, run);
+
+    if (!error && run->v->times)
+        make_times(&times, run);
+    if (!error && run->v->json) {
+        print_json(run, &bottleneck, &times);
+    } else if (!error) {
+        print_lines(run);
+        putchar('\n');
+        tsm_table_print(&bottleneck, TOP);
+        if (run->v->times) {
+            putchar('\n');
+            tsm_table_print(&times, 0);
+        }
+    }
+    tsm_table_finish(&bottleneck);
+    tsm_table_finish(&times);
+    return error;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int simulate(struct whatif *run)
+{
+    int error = tsm_workload_make(&run->w, run->reader);
+
+    if (!error && !run->w.command_count)
+        error = tsm_fail(TSM_E_NOT_FOUND,
+                         "%s: no commands that could be scheduled: CUDA's alone so far",
+                         tsm_clean(sbt_reader_name(run->reader)));
+    if (!error)
+        error = tsm_schedule_calibrate(&run->w);
+    if (!error)
+        error = tsm_schedule_simulate(&run->before, &run->w);
+    if (error)
+        return error;
+    compare(run);
+    error = apply(run);
+    return error ? error : tsm_schedule_simulate(&run->after, &run->w);
+}
+
+static void note(const struct whatif *run)
+{
+    const char *name = tsm_clean(sbt_reader_name(run->reader));
+
+    if (run->w.untimed_count)
+        tsm_note("%s: %" PRIu64 " of %zu commands have no time, and take none here; record with "
+                 "--gpu-time",
+                 name, run->w.untimed_count, run->w.command_count);
+    if (run->w.workless_count)
+        tsm_note("%s: of %" PRIu64 " commands the machine's work is not known; they take what they "
+                 "took",
+                 name, run->w.workless_count);
+    if (run->w.passed_count)
+        tsm_note("%s: %" PRIu64 " commands are left out: CUDA's alone are scheduled so far", name,
+                 run->w.passed_count);
+    if (run->after.is_stuck)
+        tsm_note("%s: some calls or commands wait for what never comes", name);
+}
+
+static int run_whatif(const struct tsm_command *command, void *values,
+                      const struct tsm_words *words)
+{
+    struct whatif run = {.v = values};
+    size_t noted = 0;
+    int error;
+
+    run.reader = tsm_trace_open(words->words[0]);
+    if (!run.reader)
+        return TSM_EXIT_ERROR;
+    tsm_trace_show_progress(run.reader, "reading commands");
+    error = simulate(&run);
+    tsm_trace_show_progress(run.reader, NULL);
+    if (!error)
+        error = print(&run);
+    if (!error)
+        note(&run);
+    tsm_trace_note_damage(run.reader, &noted);
+    tsm_schedule_finish(&run.before);
+    tsm_schedule_finish(&run.after);
+    tsm_workload_finish(&run.w);
+    sbt_reader_destroy(run.reader);
+    return error ? tsm_complain_error() : TSM_EXIT_OK;
+}
+
+const struct tsm_command tsm_command_whatif = {
+    .name = "whatif",
+    .summary = "predict what a change of the schedule would bring",
+    .synopsis = "[OPTION]... TRACE",
+    .description =
+        "Simulates the recorded commands: streams, engines, the threads that send them and wait "
+        "for them. Says how long all takes as it was recorded and with the changes that the "
+        "options ask for, and what bounds it then. Whether the program would still compute the "
+        "same is not asked: 'tracesmith graph' says what had to wait for what.\n\n"
+        "Of a trace that was recorded in virtual time (TS_EMU_TIME=virtual) with --gpu-time the "
+        "prediction is exact. Else commands take as long as they took, threads take between calls "
+        "what they took, and latencies are the medians of the recording.\n\n"
+        "Knows CUDA; commands of other APIs are counted and left out.",
+    .examples = "tracesmith whatif trace.sbt\n"
+                "tracesmith whatif --drop-wait=812 trace.sbt\n"
+                "tracesmith whatif --kernel='scale*=0.5' --machine=host_to_device_engines=2 "
+                "trace.sbt\n",
+    .exit_status = "0|done\n"
+                   "2|the trace cannot be read, or has nothing of what is to be changed",
+    .options = options,
+    .values_size = sizeof(struct whatif_values),
+    .operand = "TRACE",
+    .word_min = 1,
+    .word_max = 1,
+    .run = run_whatif,
+};

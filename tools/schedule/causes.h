@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pieces of a critical path, or of idle times, summed up by what they are: "kernel scale", "call
+ * cuStreamSynchronize", "latency".
+ */
+#ifndef TOOLS_SCHEDULE_CAUSES_H
+#define TOOLS_SCHEDULE_CAUSES_H
+
+#include "analysis/schedule/critical.h"
+#include "tools/text/table.h"
+
+/* All pieces of one cause. */
+struct tsm_cause_sum {
+    enum tsm_cause cause;
+    enum tsm_work work; /* of WORK and ENGINE */
+    const char *name;   /* kernel or call; "": none */
+    uint64_t total_ns, count;
+    uint64_t longest_ns, longest_seq; /* of the longest piece: the record that it belongs to */
+};
+
+/* A zeroed struct is empty. */
+struct tsm_cause_sums {
+    struct tsm_cause_sum *list;
+    size_t count, capacity;
+};
+
+/* Sums the pieces up, the greatest sum first. */
+int tsm_cause_sums_make(struct tsm_cause_sums *out, const struct tsm_workload *w,
+                        const struct tsm_critical_path *path);
+void tsm_cause_sums_finish(struct tsm_cause_sums *sums);
+
+/* "kernel", "copy", ..., "call", "host", "latency", "turnaround", "engine". */
+const char *tsm_cause_name(const struct tsm_cause_sum *sum);
+
+/* Writes how much earlier all would end without the cause into *gain_ns: its work takes no time,
+ * its calls return at once, nothing is waited for in them. */
+int tsm_cause_gain(uint64_t *gain_ns, const struct tsm_workload *w, const struct tsm_schedule *s,
+                   const struct tsm_cause_sum *sum);
+
+/* The record that a piece belongs to, and the call's name, or the kernel's. */
+uint64_t tsm_piece_seq(const struct tsm_workload *w, const struct tsm_critical_piece *piece);
+const char *tsm_piece_name(const struct tsm_workload *w, const struct tsm_critical_piece *piece);
+const char *tsm_piece_cause(const struct tsm_workload *w, const struct tsm_critical_piece *piece);
+
+#endif
