@@ -74,10 +74,11 @@ static uint32_t pass_step(struct walk *walk, uint32_t step)
     return previous == TSM_WORKLOAD_NONE ? TSM_WORKLOAD_NONE : previous | TSM_SCHEDULE_STEP;
 }
 
-/* Walks back from `from`, at most over each thing once, until there is nothing before it. */
+/* Walks back from `from` until there is nothing before it: over each part once, over each call twice
+ * where it waited for what it had sent. */
 static void walk_back(struct walk *walk, uint32_t from)
 {
-    size_t left = walk->s->order_count + 1;
+    size_t left = 2 * walk->s->order_count + 1;
     bool is_holder = false;
 
     while (from != TSM_WORKLOAD_NONE && walk->at_ns > walk->until_ns && left-- && !walk->failed) {
@@ -175,71 +176,79 @@ int tsm_critical_idle(struct tsm_critical_path *out, const struct tsm_workload *
 /* ---- slack ------------------------------------------------------------------------------------
  */
 
+struct slack {
+    const struct tsm_workload *w;
+    const struct tsm_schedule *s;
+    uint64_t *ends; /* of parts, then of calls: how much later they may end */
+};
+
 static void lower(uint64_t *slack, uint64_t to)
 {
     if (to < *slack)
         *slack = to;
 }
 
-/* What comes before the part may come as much later as the part itself, and in between. */
-static void pass_back_part(uint64_t *slack, const struct tsm_workload *w,
-                           const struct tsm_schedule *s, uint32_t part)
+/* Returns from - to, or 0. */
+static uint64_t above(uint64_t from, uint64_t to)
 {
-    const struct tsm_scheduled_part *p = &s->parts[part];
-    const uint32_t step = w->commands[w->parts[part].command].step;
-
-    for (size_t i = p->first_before; i < p->first_before + p->before_count; i++) {
-        const uint32_t before = s->before[i];
-
-        if (s->parts[before].end_ns <= p->start_ns)
-            lower(&slack[before], slack[part] + (p->start_ns - s->parts[before].end_ns));
-    }
-    if (p->bound == TSM_BOUND_ENGINE && s->parts[p->by].end_ns <= p->start_ns)
-        lower(&slack[p->by], slack[part] + (p->start_ns - s->parts[p->by].end_ns));
-    else if (p->bound == TSM_BOUND_ENGINE)
-        lower(&slack[p->by], slack[part]);
-    lower(&slack[w->part_count + step],
-          slack[part] + (p->start_ns - p->sent_ns < w->machine.launch_latency_ns
-                             ? 0
-                             : p->start_ns - p->sent_ns - w->machine.launch_latency_ns));
+    return from > to ? from - to : 0;
 }
 
-static void pass_back_step(uint64_t *slack, const struct tsm_workload *w,
-                           const struct tsm_schedule *s, uint32_t step)
+/* The call may be made that much later, and so may the one before it end. */
+static void pass_back_send(struct slack *k, uint32_t step, uint64_t later_ns)
 {
-    const struct tsm_scheduled_step *done = &s->steps[step];
-    const uint64_t own = slack[w->part_count + step];
-    const uint32_t previous = w->steps[step].previous;
+    const uint32_t previous = k->w->steps[step].previous;
+
+    if (previous != TSM_WORKLOAD_NONE)
+        lower(&k->ends[k->w->part_count + previous], later_ns);
+}
+
+/* What comes before the part may end as much later as the part itself, and what lies between. */
+static void pass_back_part(struct slack *k, uint32_t part)
+{
+    const struct tsm_scheduled_part *p = &k->s->parts[part];
+    const uint64_t arrival_ns = p->sent_ns + k->w->machine.launch_latency_ns;
+
+    for (size_t i = p->first_before; i < p->first_before + p->before_count; i++) {
+        const uint32_t before = k->s->before[i];
+
+        lower(&k->ends[before], k->ends[part] + above(p->start_ns, k->s->parts[before].end_ns));
+    }
+    if (p->bound == TSM_BOUND_ENGINE)
+        lower(&k->ends[p->by], k->ends[part] + above(p->start_ns, k->s->parts[p->by].end_ns));
+    pass_back_send(k, k->w->commands[k->w->parts[part].command].step,
+                   k->ends[part] + above(p->start_ns, arrival_ns));
+}
+
+static void pass_back_step(struct slack *k, uint32_t step)
+{
+    const struct tsm_scheduled_step *done = &k->s->steps[step];
+    const uint64_t own = k->ends[k->w->part_count + step];
 
     for (size_t i = done->first_before; i < done->first_before + done->before_count; i++)
-        if (s->parts[s->before[i]].end_ns <= done->end_ns)
-            lower(&slack[s->before[i]], own + (done->end_ns - s->parts[s->before[i]].end_ns));
-    /* A call that waited has begun earlier than it had to. */
-    if (previous != TSM_WORKLOAD_NONE)
-        lower(&slack[w->part_count + previous],
-              own + (done->by != TSM_WORKLOAD_NONE ? done->waited_ns : 0));
+        lower(&k->ends[k->s->before[i]],
+              own + above(done->end_ns, k->s->parts[k->s->before[i]].end_ns));
+    pass_back_send(k, step, own + done->waited_ns); /* a call that waits may be made later */
 }
 
 int tsm_critical_slack(uint64_t **out, const struct tsm_workload *w, const struct tsm_schedule *s)
 {
-    const size_t count = w->part_count + w->step_count;
-    uint64_t *slack = malloc((count + 1) * sizeof(*slack));
+    struct slack k = {.w = w, .s = s};
 
-    *out = slack;
-    if (!slack)
+    k.ends = *out = malloc((w->part_count + w->step_count + 1) * sizeof(*k.ends));
+    if (!k.ends)
         return no_memory();
     for (size_t i = 0; i < w->part_count; i++)
-        slack[i] = s->end_ns - (s->parts[i].is_done ? s->parts[i].end_ns : s->end_ns);
+        k.ends[i] = s->parts[i].is_done ? s->end_ns - s->parts[i].end_ns : 0;
     for (size_t i = 0; i < w->step_count; i++)
-        slack[w->part_count + i] =
-            s->end_ns - (s->steps[i].is_done ? s->steps[i].end_ns : s->end_ns);
+        k.ends[w->part_count + i] = s->steps[i].is_done ? s->end_ns - s->steps[i].end_ns : 0;
     for (size_t i = s->order_count; i-- > 0;) {
         const uint32_t what = s->order[i];
 
         if (what & TSM_SCHEDULE_STEP)
-            pass_back_step(slack, w, s, what & ~TSM_SCHEDULE_STEP);
+            pass_back_step(&k, what & ~TSM_SCHEDULE_STEP);
         else
-            pass_back_part(slack, w, s, what);
+            pass_back_part(&k, what);
     }
     return 0;
 }

@@ -747,6 +747,23 @@ static void read_gaps(struct tsm_workload *w)
     }
 }
 
+/* Tests whether the thread went on, to the nanosecond, when its command had ended: a copy of which
+ * the call alone does not say whether it waits. */
+static bool has_waited(const struct tsm_workload *w, const struct tsm_workload_step *step)
+{
+    const struct tsm_workload_step *next =
+        step->next == TSM_WORKLOAD_NONE ? NULL : &w->steps[step->next];
+    const struct tsm_workload_command *c, *then;
+
+    if (step->kind != TSM_STEP_SEND || !next || next->kind != TSM_STEP_SEND)
+        return false;
+    c = &w->commands[step->command];
+    then = &w->commands[next->command];
+    return c->has_work && then->has_work && c->recorded.kind == TSM_TIME_MEASURED &&
+           then->sent_ns > c->sent_ns + w->machine.call_ns &&
+           then->sent_ns - w->machine.call_ns == (uint64_t)c->recorded.end_ns;
+}
+
 int tsm_schedule_calibrate(struct tsm_workload *w)
 {
     struct tsm_schedule s;
@@ -757,6 +774,8 @@ int tsm_schedule_calibrate(struct tsm_workload *w)
         read_gaps(w);
         w->machine.launch_latency_ns = 0;
     }
+    for (size_t i = 0; i < w->step_count && w->is_virtual; i++)
+        w->steps[i].waits = w->steps[i].waits || has_waited(w, &w->steps[i]);
     error = simulate(&s, w, w);
     if (!error && !w->is_virtual) {
         error = median_delay(&latency_ns, w, &s, true);

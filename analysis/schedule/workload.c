@@ -26,6 +26,7 @@ struct making {
     struct tsm_dependencies dependencies;
     struct tsm_map stream_places, thread_places; /* place + 1 */
     struct tsm_map command_places;               /* of stream and position -> place + 1 */
+    struct tsm_map launches; /* what is launched -> place + 1 of its last launch */
     size_t command_capacity, part_capacity, step_capacity, stream_capacity, thread_capacity;
     size_t device_capacity, parent_capacity, event_capacity;
     /* As they come: work before the command's own parts are known. */
@@ -165,6 +166,27 @@ static int add_events(struct making *m, struct tsm_workload_command *command)
     return 0;
 }
 
+/* Launches of one executable graph come one after the other. */
+static int add_launch(struct making *m, struct tsm_workload_command *command,
+                      const struct sbt_record *record)
+{
+    uint64_t *last;
+    bool added;
+
+    if (!(tsm_graph_traits(record->type) & TSM_TRAIT_LAUNCHES_GRAPH) || !record->slot_count)
+        return 0;
+    last = tsm_map_insert(&m->launches, record->slots[0], &added);
+    if (!last)
+        return no_memory();
+    if (*last &&
+        (m->w->event_count >= COUNT_MAX ||
+         !TSM_ARRAY_PUSH(m->w->events, m->w->event_count, m->event_capacity, (uint32_t)*last - 1)))
+        return no_memory();
+    command->event_count += *last != 0;
+    *last = m->w->command_count + 1;
+    return 0;
+}
+
 static int add_command(struct making *m, const struct tsm_call_node *call)
 {
     const struct sbt_record *record = call->record;
@@ -187,6 +209,8 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
     step->waits = call->is_wait && !(tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT);
     describe_stream(m, stream);
     error = add_events(m, &command);
+    if (!error)
+        error = add_launch(m, &command, record);
     if (error)
         return error;
     if (!TSM_ARRAY_PUSH(m->w->commands, m->w->command_count, m->command_capacity, command) ||
@@ -384,7 +408,8 @@ static int add_time(void *user, const struct tsm_command_node *node)
 }
 
 /* Returns the work of a command of which only the time is known. */
-static struct tsm_device_work fixed_work(const struct tsm_workload_command *c)
+static struct tsm_device_work fixed_work(const struct tsm_workload *w,
+                                         const struct tsm_workload_command *c)
 {
     const enum tsm_work work = tsm_work_of_type(c->schema).work;
     struct tsm_device_work fixed = {.kind = TSM_DEVICE_NONE, .is_fixed = true};
@@ -393,9 +418,10 @@ static struct tsm_device_work fixed_work(const struct tsm_workload_command *c)
         fixed.fixed_ns = tsm_span_ns(&c->recorded);
     if (work == TSM_WORK_KERNEL || work == TSM_WORK_GRAPH || work == TSM_WORK_SUBMIT)
         fixed.kind = TSM_DEVICE_KERNEL;
-    else if (work == TSM_WORK_HOST_FUNCTION)
+    else if (work == TSM_WORK_HOST_FUNCTION) {
         fixed.kind = TSM_DEVICE_HOST_FUNCTION;
-    else if (work == TSM_WORK_COPY && c->from <= TSM_PLACE_HOST)
+        fixed.is_fixed = !w->is_virtual; /* all take equally long there, and none has a record */
+    } else if (work == TSM_WORK_COPY && c->from <= TSM_PLACE_HOST)
         fixed.kind = TSM_DEVICE_TO_DEVICE;
     else if (work == TSM_WORK_COPY && c->to <= TSM_PLACE_HOST)
         fixed.kind = TSM_DEVICE_TO_HOST;
@@ -419,7 +445,7 @@ static int order_parts(struct making *m)
             !TSM_ARRAY_RESERVE(w->parts, m->part_capacity, w->part_count + c->part_count))
             return no_memory();
         for (uint32_t k = 0; k < c->part_count; k++) {
-            struct tsm_workload_part part = {.work = fixed_work(c), .command = (uint32_t)i};
+            struct tsm_workload_part part = {.work = fixed_work(w, c), .command = (uint32_t)i};
 
             if (c->has_work)
                 part = m->parts[from + k];
@@ -428,8 +454,8 @@ static int order_parts(struct making *m)
             w->parts[w->part_count++] = part;
         }
         c->first_part = first;
-        if (tsm_work_of_type(c->schema).work == TSM_WORK_ORDER)
-            continue; /* takes no time anyhow */
+        if (tsm_work_of_type(c->schema).work == TSM_WORK_ORDER || !w->parts[first].work.is_fixed)
+            continue; /* takes no time anyhow, or its work is known */
         w->untimed_count += c->recorded.kind != TSM_TIME_MEASURED;
         w->workless_count += w->is_virtual && !c->has_work;
     }
@@ -484,6 +510,7 @@ int tsm_workload_make(struct tsm_workload *out, struct sbt_reader *reader)
     tsm_map_finish(&m.stream_places);
     tsm_map_finish(&m.thread_places);
     tsm_map_finish(&m.command_places);
+    tsm_map_finish(&m.launches);
     free(m.parts);
     return error;
 }

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command.h"
+
+#include "base/array.h"
+#include "base/text.h"
+#include "tools/schedule/causes.h"
+#include "tools/terminal.h"
+#include "tools/trace_open.h"
+#include "tracesmith/error.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP_DEFAULT 20u
+#define GAINS_MAX   10u /* causes whose gain is computed: each takes a simulation */
+
+struct critical_values {
+    uint64_t top;
+    bool list, slack, json;
+};
+
+static const struct tsm_option options[] = {
+    {.name = "list",
+     .letter = 'l',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(critical_values, list),
+     .help = "The critical path itself, piece by piece, the first one first."},
+    {.name = "slack",
+     .letter = 's',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(critical_values, slack),
+     .help = "By how much each command could have ended later without a later end of all, the "
+             "least first."},
+    {.name = "top",
+     .letter = 't',
+     .type = TSM_OPTION_NUMBER,
+     .offset = TSM_FIELD(critical_values, top),
+     .argument = "N",
+     .help = "The first N rows of a table. Default 20, and all with --json."},
+    {.name = "json",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(critical_values, json),
+     .help = "One JSON object, schema \"tscritical/1\"."},
+    {0},
+};
+
+struct critical {
+    const struct critical_values *v;
+    struct sbt_reader *reader;
+    struct tsm_workload w;
+    struct tsm_schedule s;
+    struct tsm_critical_path path;
+    struct tsm_table *tables;
+    size_t table_count, table_capacity;
+};
+
+static uint64_t span_ns(const struct critical *run)
+{
+    return run->s.end_ns - run->s.begin_ns;
+}
+
+/* Returns NULL when out of memory. */
+static struct tsm_table *add_table(struct critical *run, const char *name, const char *title)
+{
+    if (!TSM_ARRAY_PUSH(run->tables, run->table_count, run->table_capacity,
+                        (struct tsm_table){.name = name, .title = title})) {
+        tsm_fail(TSM_E_MEMORY, "no memory for tables");
+        return NULL;
+    }
+    return &run->tables[run->table_count - 1];
+}
+
+static uint64_t permille(uint64_t part_ns, uint64_t all_ns)
+{
+    return all_ns ? (uint64_t)((double)part_ns * 1000 / (double)all_ns) : 0;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* `span`: what shares are of. with_gain: of the greatest causes. */
+static int put_causes(struct critical *run, struct tsm_table *t,
+                      const struct tsm_critical_path *path, uint64_t span, bool with_gain)
+{
+    struct tsm_cause_sums sums;
+    int error = tsm_cause_sums_make(&sums, &run->w, path);
+
+    tsm_table_column(t, "cause", "cause", TSM_CELL_TEXT);
+    tsm_table_column(t, "name", "name", TSM_CELL_NAME);
+    tsm_table_column(t, "count", "count", TSM_CELL_COUNT);
+    tsm_table_column(t, "total_ns", "time", TSM_CELL_NS);
+    tsm_table_column(t, "share_percent", "share", TSM_CELL_PERMILLE);
+    tsm_table_column(t, "longest_ns", "longest", TSM_CELL_NS);
+    tsm_table_column(t, "longest_seq", "record", TSM_CELL_COUNT);
+    if (with_gain)
+        tsm_table_column(t, "gain_ns", "gain without", TSM_CELL_NS);
+    for (size_t i = 0; i < sums.count && !error; i++) {
+        const struct tsm_cause_sum *sum = &sums.list[i];
+        uint64_t gain_ns = 0;
+
+        if (with_gain && i < GAINS_MAX)
+            error = tsm_cause_gain(&gain_ns, &run->w, &run->s, sum);
+        tsm_table_text(t, tsm_cause_name(sum));
+        tsm_table_text(t, *sum->name ? sum->name : NULL);
+        tsm_table_number(t, sum->count);
+        tsm_table_number(t, sum->total_ns);
+        tsm_table_number(t, permille(sum->total_ns, span));
+        tsm_table_number(t, sum->longest_ns);
+        tsm_table_number(t, sum->longest_seq);
+        if (with_gain)
+            tsm_table_number_or_unknown(t, i < GAINS_MAX, gain_ns);
+    }
+    tsm_cause_sums_finish(&sums);
+    return error;
+}
+
+static int make_path(struct critical *run)
+{
+    struct tsm_table *t = add_table(run, "critical_path", "the critical path");
+
+    return t ? put_causes(run, t, &run->path, span_ns(run), true) : TSM_E_MEMORY;
+}
+
+static int make_idle(struct critical *run)
+{
+    for (uint32_t i = 0; i < run->w.device_count; i++) {
+        struct tsm_critical_path idle;
+        struct tsm_table *t;
+        char title[TSM_DEVICE_NAME_MAX + 32];
+        char name[TSM_DEVICE_NAME_MAX];
+        int error = tsm_critical_idle(&idle, &run->w, &run->s, i);
+
+        tsm_format(title, sizeof(title), "what %s waited for while it did nothing",
+                   tsm_device_name(name, &run->w.devices[i]) ? name : "the device");
+        t = error ? NULL : add_table(run, "idle", strdup(title));
+        if (!error)
+            error = t ? put_causes(run, t, &idle, span_ns(run), false) : TSM_E_MEMORY;
+        tsm_critical_path_finish(&idle);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static int make_list(struct critical *run)
+{
+    struct tsm_table *t = add_table(run, "pieces", "the critical path, piece by piece");
+
+    if (!t)
+        return TSM_E_MEMORY;
+    tsm_table_column(t, "begin_ns", "begin", TSM_CELL_NS);
+    tsm_table_column(t, "end_ns", "end", TSM_CELL_NS);
+    tsm_table_column(t, "duration_ns", "time", TSM_CELL_NS);
+    tsm_table_column(t, "cause", "cause", TSM_CELL_TEXT);
+    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "name", "name", TSM_CELL_NAME);
+    for (size_t i = run->path.count; i-- > 0;) {
+        const struct tsm_critical_piece *piece = &run->path.pieces[i];
+
+        tsm_table_number(t, piece->begin_ns);
+        tsm_table_number(t, piece->end_ns);
+        tsm_table_number(t, piece->end_ns - piece->begin_ns);
+        tsm_table_text(t, tsm_piece_cause(&run->w, piece));
+        tsm_table_number(t, tsm_piece_seq(&run->w, piece));
+        tsm_table_text(t, tsm_piece_name(&run->w, piece));
+    }
+    return 0;
+}
+
+struct slack_row {
+    uint64_t slack_ns, start_ns, end_ns;
+    uint32_t command;
+};
+
+static int by_slack(const void *a, const void *b)
+{
+    const struct slack_row *x = a, *y = b;
+
+    if (x->slack_ns != y->slack_ns)
+        return x->slack_ns < y->slack_ns ? -1 : 1;
+    return x->command < y->command ? -1 : x->command > y->command;
+}
+
+/* Lists the commands that do something, by the slack of their part that has least. */
+static struct slack_row *slack_rows(size_t *count, const struct critical *run,
+                                    const uint64_t *slack)
+{
+    struct slack_row *list = malloc((run->w.command_count + 1) * sizeof(*list));
+
+    *count = 0;
+    for (size_t i = 0; list && i < run->w.command_count; i++) {
+        const struct tsm_workload_command *c = &run->w.commands[i];
+        struct slack_row row = {
+            .slack_ns = UINT64_MAX, .start_ns = UINT64_MAX, .command = (uint32_t)i};
+
+        for (uint32_t k = c->first_part; k < c->first_part + c->part_count; k++) {
+            const struct tsm_scheduled_part *p = &run->s.parts[k];
+
+            if (run->w.parts[k].work.kind == TSM_DEVICE_NONE || !p->is_done)
+                continue;
+            row.slack_ns = slack[k] < row.slack_ns ? slack[k] : row.slack_ns;
+            row.start_ns = p->start_ns < row.start_ns ? p->start_ns : row.start_ns;
+            row.end_ns = p->end_ns > row.end_ns ? p->end_ns : row.end_ns;
+        }
+        if (row.slack_ns != UINT64_MAX)
+            list[(*count)++] = row;
+    }
+    if (list)
+        qsort(list, *count, sizeof(*list), by_slack);
+    return list;
+}
+
+static int make_slack(struct critical *run)
+{
+    struct tsm_table *t = add_table(run, "slack", "how much later commands could have ended");
+    uint64_t *slack = NULL;
+    struct slack_row *list;
+    size_t count;
+    int error = t ? tsm_critical_slack(&slack, &run->w, &run->s) : TSM_E_MEMORY;
+
+    if (error)
+        return error;
+    list = slack_rows(&count, run, slack);
+    free(slack);
+    if (!list)
+        return tsm_fail(TSM_E_MEMORY, "no memory for tables");
+    tsm_table_column(t, "slack_ns", "slack", TSM_CELL_NS);
+    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
+    tsm_table_column(t, "start_ns", "start", TSM_CELL_NS);
+    tsm_table_column(t, "end_ns", "end", TSM_CELL_NS);
+    tsm_table_column(t, "name", "name", TSM_CELL_NAME);
+    for (size_t i = 0; i < count; i++) {
+        const struct tsm_workload_command *c = &run->w.commands[list[i].command];
+
+        tsm_table_number(t, list[i].slack_ns);
+        tsm_table_number(t, c->seq);
+        tsm_table_number(t, run->w.streams[c->stream].number);
+        tsm_table_number(t, list[i].start_ns);
+        tsm_table_number(t, list[i].end_ns);
+        tsm_table_text(t, c->kernel ? c->kernel : c->schema->name);
+    }
+    free(list);
+    return 0;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static void print(const struct critical *run)
+{
+    const size_t top = run->v->top ? (size_t)run->v->top : run->v->json ? 0 : TOP_DEFAULT;
+    struct tsm_json j = {.out = stdout};
+    char text[32];
+
+    if (!run->v->json) {
+        tsm_duration_text(text, sizeof(text), span_ns(run));
+        printf("%zu commands in %s%s\n", run->w.command_count, text,
+               run->w.is_virtual ? " of virtual time" : ", simulated");
+        for (size_t i = 0; i < run->table_count; i++) {
+            putchar('\n');
+            tsm_table_print(&run->tables[i], top);
+        }
+        return;
+    }
+    tsm_json_begin(&j, "tscritical/1");
+    tsm_json_put_string(&j, "trace", sbt_reader_name(run->reader));
+    tsm_json_put_bool(&j, "virtual", run->w.is_virtual);
+    tsm_json_put_u64(&j, "command_count", run->w.command_count);
+    tsm_json_put_u64(&j, "untimed_count", run->w.untimed_count);
+    tsm_json_put_u64(&j, "passed_count", run->w.passed_count);
+    tsm_json_put_u64(&j, "begin_ns", run->s.begin_ns);
+    tsm_json_put_u64(&j, "span_ns", span_ns(run));
+    for (size_t i = 0; i < run->table_count; i++)
+        if (strcmp(run->tables[i].name, "idle") != 0)
+            tsm_table_print_json(&run->tables[i], &j, top);
+    tsm_json_put_open(&j, "devices", '[');
+    for (size_t i = 0; i < run->table_count; i++) {
+        if (strcmp(run->tables[i].name, "idle") != 0)
+            continue;
+        tsm_json_open(&j, '{');
+        tsm_table_print_json(&run->tables[i], &j, top);
+        tsm_json_close(&j, '}');
+    }
+    tsm_json_close(&j, ']');
+    tsm_json_end(&j);
+}
+
+static int simulate(struct critical *run)
+{
+    int error = tsm_workload_make(&run->w, run->reader);
+
+    if (!error && !run->w.command_count)
+        error = tsm_fail(TSM_E_NOT_FOUND,
+                         "%s: no commands that could be scheduled: CUDA's alone so far",
+                         tsm_clean(sbt_reader_name(run->reader)));
+    if (!error)
+        error = tsm_schedule_calibrate(&run->w);
+    if (!error)
+        error = tsm_schedule_simulate(&run->s, &run->w);
+    if (!error)
+        error = tsm_critical_path_find(&run->path, &run->w, &run->s);
+    if (!error)
+        error = make_path(run);
+    if (!error)
+        error = make_idle(run);
+    if (!error && run->v->slack)
+        error = make_slack(run);
+    if (!error && run->v->list)
+        error = make_list(run);
+    return error;
+}
+
+static void finish(struct critical *run)
+{
+    for (size_t i = 0; i < run->table_count; i++) {
+        if (!strcmp(run->tables[i].name, "idle"))
+            free((void *)(uintptr_t)run->tables[i].title);
+        tsm_table_finish(&run->tables[i]);
+    }
+    free(run->tables);
+    tsm_critical_path_finish(&run->path);
+    tsm_schedule_finish(&run->s);
+    tsm_workload_finish(&run->w);
+}
+
+static int run_critical(const struct tsm_command *command, void *values,
+                        const struct tsm_words *words)
+{
+    struct critical run = {.v = values};
+    size_t noted = 0;
+    int error;
+
+    run.reader = tsm_trace_open(words->words[0]);
+    if (!run.reader)
+        return TSM_EXIT_ERROR;
+    tsm_trace_show_progress(run.reader, "reading commands");
+    error = simulate(&run);
+    tsm_trace_show_progress(run.reader, NULL);
+    if (!error)
+        print(&run);
+    if (!error && run.w.untimed_count)
+        tsm_note("%s: %" PRIu64 " of %zu commands have no time, and take none here; record with "
+                 "--gpu-time",
+                 tsm_clean(sbt_reader_name(run.reader)), run.w.untimed_count, run.w.command_count);
+    if (!error && run.w.passed_count)
+        tsm_note("%s: %" PRIu64 " commands are left out: CUDA's alone are scheduled so far",
+                 tsm_clean(sbt_reader_name(run.reader)), run.w.passed_count);
+    tsm_trace_note_damage(run.reader, &noted);
+    finish(&run);
+    sbt_reader_destroy(run.reader);
+    return error ? tsm_complain_error() : TSM_EXIT_OK;
+}
+
+const struct tsm_command tsm_command_critical = {
+    .name = "critical",
+    .summary = "show what bounds the time of all, and what devices waited for",
+    .synopsis = "[OPTION]... TRACE",
+    .description =
+        "Finds the critical path of the recorded schedule: the chain of commands, calls of the "
+        "host and waits that leads from the last end back to the begin. It covers all the time; "
+        "its pieces are summed up by cause, and for the greatest ones the gain is computed: how "
+        "much earlier all would end if their work took no time, or their calls returned at once. "
+        "The same is done for the times in which a device did nothing.\n\n"
+        "Times are those of 'tracesmith whatif', which says how near to the recording they are.",
+    .examples = "tracesmith critical trace.sbt\n"
+                "tracesmith critical --list trace.sbt\n"
+                "tracesmith critical --slack --top=50 trace.sbt\n",
+    .exit_status = "0|done\n"
+                   "2|the trace cannot be read, or has no commands that could be scheduled",
+    .options = options,
+    .values_size = sizeof(struct critical_values),
+    .operand = "TRACE",
+    .word_min = 1,
+    .word_max = 1,
+    .run = run_critical,
+};
