@@ -384,7 +384,7 @@ struct tsm_gpu_time {
  * is recorded. */
 void tsm_gpu_time_write(const struct tsm_gpu_time *time);
 
-/* What the device had to do for a command: a GPU_WORK record (docs/FORMAT.md 10). */
+/* Work that a command meant for the device: a GPU_WORK record (docs/FORMAT.md 10). */
 struct tsm_gpu_work {
     uint32_t stream;
     uint64_t position;

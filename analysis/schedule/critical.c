@@ -74,8 +74,8 @@ static uint32_t pass_step(struct walk *walk, uint32_t step)
     return previous == TSM_WORKLOAD_NONE ? TSM_WORKLOAD_NONE : previous | TSM_SCHEDULE_STEP;
 }
 
-/* Walks back from `from` until there is nothing before it: over each part once, over each call twice
- * where it waited for what it had sent. */
+/* Walks back from `from` until there is nothing before it: over each part once, over each call
+ * twice where it waited for what it had sent. */
 static void walk_back(struct walk *walk, uint32_t from)
 {
     size_t left = 2 * walk->s->order_count + 1;
@@ -194,7 +194,7 @@ static uint64_t above(uint64_t from, uint64_t to)
     return from > to ? from - to : 0;
 }
 
-/* The call may be made that much later, and so may the one before it end. */
+/* Lets the call be that much later, and so the end of the one before it. */
 static void pass_back_send(struct slack *k, uint32_t step, uint64_t later_ns)
 {
     const uint32_t previous = k->w->steps[step].previous;
@@ -203,7 +203,7 @@ static void pass_back_send(struct slack *k, uint32_t step, uint64_t later_ns)
         lower(&k->ends[k->w->part_count + previous], later_ns);
 }
 
-/* What comes before the part may end as much later as the part itself, and what lies between. */
+/* Lets what comes before the part end as much later as the part itself, and what lies between. */
 static void pass_back_part(struct slack *k, uint32_t part)
 {
     const struct tsm_scheduled_part *p = &k->s->parts[part];

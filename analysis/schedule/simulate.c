@@ -3,64 +3,12 @@
  * Threads and parts take turns: a part runs when no thread can send anything any more that would be
  * ready before it. So all devices see their work in the order of time, and nothing is taken back.
  */
-#include "analysis/schedule/simulate.h"
+#include "analysis/schedule/simulation.h"
 
 #include "base/array.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
-
-#define RECENT                                                                                     \
-    64u /* kernels of a device, among which the one is looked for that another waits for */
-
-/* Something waits for the end of a part. */
-struct waiting {
-    uint32_t who;  /* part, or thread with TSM_SCHEDULE_STEP */
-    uint32_t next; /* in the list of the part */
-    enum tsm_schedule_bound bound;
-};
-
-struct part_state {
-    uint32_t waiting; /* first of the list; TSM_WORKLOAD_NONE: none */
-    uint32_t left;    /* parts that it waits for itself */
-};
-
-struct stream_state {
-    uint64_t end_ns;     /* of what has ended */
-    uint32_t end_part;   /* ... and came last */
-    uint32_t last;       /* part that was sent last; TSM_WORKLOAD_NONE: none */
-    uint32_t first_node; /* of nodes at the end, which do not wait for each other */
-};
-
-struct thread_state {
-    uint64_t clock_ns;
-    uint32_t step;   /* the next one */
-    uint32_t left;   /* parts that it waits for */
-    uint64_t end_ns; /* of those that have ended */
-    uint32_t by;     /* ... the last */
-    bool is_waiting;
-};
-
-struct device_state {
-    struct tsm_device_model model;
-    uint32_t on_engine[3][TSM_MACHINE_ENGINES_MAX]; /* part that ran there last */
-    uint32_t kernels[RECENT];
-    size_t kernel_count;
-};
-
-struct simulation {
-    const struct tsm_workload *w;
-    struct tsm_workload *learning; /* NULL: nothing is calibrated */
-    struct tsm_schedule *out;
-    struct part_state *parts;
-    struct stream_state *streams;
-    struct thread_state *threads;
-    struct device_state *devices;
-    struct waiting *waitings;
-    size_t waiting_count, waiting_capacity;
-    uint32_t *heap; /* parts that are ready */
-    size_t heap_count, heap_capacity;
-};
 
 static int no_memory(void)
 {
@@ -80,20 +28,17 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return sum < a || sum > TSM_MACHINE_TIME_MAX ? TSM_MACHINE_TIME_MAX : sum;
 }
 
-static const struct tsm_workload_command *command_of(const struct simulation *s, uint32_t part)
+static const struct tsm_workload_stream *stream_of(const struct tsm_simulation *s, uint32_t part)
 {
-    return &s->w->commands[s->w->parts[part].command];
+    return &s->w->streams[tsm_simulation_command(s, part)->stream];
 }
 
-static const struct tsm_workload_stream *stream_of(const struct simulation *s, uint32_t part)
-{
-    return &s->w->streams[command_of(s, part)->stream];
-}
-
-/* ---- parts that are ready ---------------------------------------------------------------------
+/* ---- what comes next --------------------------------------------------------------------------
  */
 
-static bool is_before(const struct simulation *s, uint32_t a, uint32_t b)
+typedef bool (*order_function)(const struct tsm_simulation *s, uint32_t a, uint32_t b);
+
+static bool is_part_before(const struct tsm_simulation *s, uint32_t a, uint32_t b)
 {
     const struct tsm_workload_stream *x = stream_of(s, a), *y = stream_of(s, b);
     const uint64_t p = s->out->parts[a].ready_ns, q = s->out->parts[b].ready_ns;
@@ -107,148 +52,55 @@ static bool is_before(const struct simulation *s, uint32_t a, uint32_t b)
     return a < b;
 }
 
-static bool heap_push(struct simulation *s, uint32_t part)
+static bool heap_push(const struct tsm_simulation *s, struct tsm_simulated_heap *heap,
+                      uint32_t value, order_function is_before)
 {
-    size_t at = s->heap_count;
+    size_t at = heap->count;
 
-    if (!TSM_ARRAY_PUSH(s->heap, s->heap_count, s->heap_capacity, part))
+    if (!TSM_ARRAY_PUSH(heap->list, heap->count, heap->capacity, value))
         return false;
-    for (; at && is_before(s, part, s->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        s->heap[at] = s->heap[(at - 1) / 2];
-    s->heap[at] = part;
+    for (; at && is_before(s, value, heap->list[(at - 1) / 2]); at = (at - 1) / 2)
+        heap->list[at] = heap->list[(at - 1) / 2];
+    heap->list[at] = value;
     return true;
 }
 
-static uint32_t heap_pop(struct simulation *s)
+static uint32_t heap_pop(const struct tsm_simulation *s, struct tsm_simulated_heap *heap,
+                         order_function is_before)
 {
-    const uint32_t first = s->heap[0], moved = s->heap[--s->heap_count];
+    const uint32_t first = heap->list[0], moved = heap->list[--heap->count];
     size_t at = 0;
 
     for (;;) {
         size_t child = 2 * at + 1;
 
-        if (child >= s->heap_count)
+        if (child >= heap->count)
             break;
-        if (child + 1 < s->heap_count && is_before(s, s->heap[child + 1], s->heap[child]))
+        if (child + 1 < heap->count && is_before(s, heap->list[child + 1], heap->list[child]))
             child++;
-        if (!is_before(s, s->heap[child], moved))
+        if (!is_before(s, heap->list[child], moved))
             break;
-        s->heap[at] = s->heap[child];
+        heap->list[at] = heap->list[child];
         at = child;
     }
-    s->heap[at] = moved;
+    heap->list[at] = moved;
     return first;
 }
 
-/* ---- what waits for what ----------------------------------------------------------------------
- */
-
-static void bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_schedule_bound bound,
-                 uint32_t by)
+static bool push_ready(struct tsm_simulation *s, uint32_t part)
 {
-    if (ns < p->ready_ns || (ns == p->ready_ns && by == TSM_WORKLOAD_NONE))
-        return;
-    p->ready_ns = ns;
-    p->bound = bound;
-    p->by = by;
-}
-
-/* Makes a part wait for another one. */
-static bool wait_part(struct simulation *s, uint32_t part, uint32_t for_part,
-                      enum tsm_schedule_bound bound)
-{
-    const struct tsm_scheduled_part *earlier = &s->out->parts[for_part];
-
-    if (for_part == part || !earlier->is_sent)
-        return true;
-    if (!TSM_ARRAY_PUSH(s->out->before, s->out->before_count, s->out->before_capacity, for_part))
-        return false;
-    s->out->parts[part].before_count++;
-    if (earlier->is_done) {
-        bind(&s->out->parts[part], earlier->end_ns, bound, for_part);
-        return true;
-    }
-    if (s->waiting_count >= TSM_SCHEDULE_STEP ||
-        !TSM_ARRAY_PUSH(s->waitings, s->waiting_count, s->waiting_capacity,
-                        (struct waiting){part, s->parts[for_part].waiting, bound}))
-        return false;
-    s->parts[for_part].waiting = (uint32_t)s->waiting_count - 1;
-    s->parts[part].left++;
-    return true;
-}
-
-static bool wait_thread(struct simulation *s, uint32_t thread, uint32_t for_part)
-{
-    const struct tsm_scheduled_part *earlier = &s->out->parts[for_part];
-    struct thread_state *t = &s->threads[thread];
-
-    if (!earlier->is_sent)
-        return true;
-    if (!TSM_ARRAY_PUSH(s->out->before, s->out->before_count, s->out->before_capacity, for_part))
-        return false;
-    s->out->steps[t->step].before_count++;
-    if (earlier->is_done) {
-        if (t->end_ns <= earlier->end_ns) {
-            t->end_ns = earlier->end_ns;
-            t->by = for_part;
-        }
-        return true;
-    }
-    if (s->waiting_count >= TSM_SCHEDULE_STEP ||
-        !TSM_ARRAY_PUSH(s->waitings, s->waiting_count, s->waiting_capacity,
-                        (struct waiting){thread | TSM_SCHEDULE_STEP, s->parts[for_part].waiting,
-                                         TSM_BOUND_WAIT}))
-        return false;
-    s->parts[for_part].waiting = (uint32_t)s->waiting_count - 1;
-    t->left++;
-    return true;
-}
-
-/* Calls wait_part() or wait_thread() for what a stream was given last. */
-static bool wait_stream(struct simulation *s, uint32_t who, uint32_t stream,
-                        enum tsm_schedule_bound bound)
-{
-    const struct stream_state *state = &s->streams[stream];
-    bool ok = true;
-
-    if (state->last == TSM_WORKLOAD_NONE)
-        return true;
-    if (state->end_part != TSM_WORKLOAD_NONE)
-        ok = bound == TSM_BOUND_WAIT ? wait_thread(s, who, state->end_part)
-                                     : wait_part(s, who, state->end_part, bound);
-    for (uint32_t i = state->first_node; ok && i <= state->last; i++)
-        ok = bound == TSM_BOUND_WAIT ? wait_thread(s, who, i) : wait_part(s, who, i, bound);
-    return ok;
-}
-
-/* A stream that waits for the default stream of its owner, and that waits for it. */
-static bool joins(const struct tsm_workload_stream *a, const struct tsm_workload_stream *b)
-{
-    return a->owner == b->owner && a != b &&
-           ((a->is_default && !b->is_apart && !b->is_default) ||
-            (b->is_default && !a->is_apart && !a->is_default));
-}
-
-static bool wait_default(struct simulation *s, uint32_t part)
-{
-    const struct tsm_workload_stream *own = stream_of(s, part);
-    bool ok = true;
-
-    for (size_t i = 0; i < s->w->stream_count && ok && !own->is_apart; i++)
-        if (joins(own, &s->w->streams[i]))
-            ok = wait_stream(s, part, (uint32_t)i, TSM_BOUND_DEFAULT);
-    return ok;
+    return heap_push(s, &s->ready, part, is_part_before);
 }
 
 /* ---- sending ----------------------------------------------------------------------------------
  */
 
-static bool send_part(struct simulation *s, const struct tsm_workload_command *c, uint32_t place,
-                      uint64_t sent_ns)
+static bool send_part(struct tsm_simulation *s, const struct tsm_workload_command *c,
+                      uint32_t place, uint64_t sent_ns)
 {
     const struct tsm_workload_part *part = &s->w->parts[place];
     struct tsm_scheduled_part *p = &s->out->parts[place];
-    struct stream_state *stream = &s->streams[c->stream];
+    struct tsm_simulated_stream *stream = &s->streams[c->stream];
     bool ok = true;
 
     *p = (struct tsm_scheduled_part){.sent_ns = sent_ns,
@@ -258,37 +110,50 @@ static bool send_part(struct simulation *s, const struct tsm_workload_command *c
                                      .first_before = s->out->before_count,
                                      .is_sent = true};
     for (uint32_t i = 0; i < part->parent_count && ok; i++)
-        ok = wait_part(s, place, s->w->parents[part->first_parent + i], TSM_BOUND_PARENT);
+        ok = tsm_simulation_wait_part(s, place, s->w->parents[part->first_parent + i],
+                                      TSM_BOUND_PARENT);
     if (!part->is_node) {
-        ok = ok && wait_stream(s, place, c->stream, TSM_BOUND_STREAM);
+        ok = ok && tsm_simulation_wait_stream(s, place, c->stream, TSM_BOUND_STREAM);
         for (uint32_t i = 0; i < c->event_count && ok; i++) {
             const struct tsm_workload_command *e =
                 &s->w->commands[s->w->events[c->first_event + i]];
 
-            ok = wait_part(s, place, e->first_part + e->part_count - 1, TSM_BOUND_EVENT);
+            ok = tsm_simulation_wait_part(s, place, e->first_part + e->part_count - 1,
+                                          TSM_BOUND_EVENT);
         }
     }
-    ok = ok && wait_default(s, place);
+    ok = ok && tsm_simulation_wait_default(s, place);
     if (!part->is_node || stream->last == TSM_WORKLOAD_NONE || !s->w->parts[stream->last].is_node)
         stream->first_node = place;
     stream->last = place;
-    return ok && (s->parts[place].left || heap_push(s, place));
+    tsm_simulation_note_sent(s, c->stream);
+    return ok && (s->parts[place].left || push_ready(s, place));
 }
 
-static bool send_command(struct simulation *s, const struct tsm_workload_command *c,
+static bool push_caller(struct tsm_simulation *s, uint32_t thread);
+
+static bool send_command(struct tsm_simulation *s, const struct tsm_workload_command *c,
                          uint64_t sent_ns)
 {
+    uint32_t parked = s->parts[c->first_part].parked;
     bool ok = true;
 
     for (uint32_t i = 0; i < c->part_count && ok; i++)
         ok = send_part(s, c, c->first_part + i, sent_ns);
+    s->parts[c->first_part].parked = TSM_WORKLOAD_NONE;
+    while (parked != TSM_WORKLOAD_NONE && ok) {
+        const uint32_t thread = parked;
+
+        parked = s->threads[thread].next_parked;
+        ok = push_caller(s, thread);
+    }
     return ok;
 }
 
 /* ---- threads ----------------------------------------------------------------------------------
  */
 
-static uint64_t cost_of(const struct simulation *s, const struct tsm_workload_step *step)
+static uint64_t cost_of(const struct tsm_simulation *s, const struct tsm_workload_step *step)
 {
     if (step->is_dropped || step->is_fused)
         return 0;
@@ -296,14 +161,14 @@ static uint64_t cost_of(const struct simulation *s, const struct tsm_workload_st
 }
 
 /* Returns when the thread's next call has been charged, or, where times are measured, begins. */
-static uint64_t next_ns(const struct simulation *s, const struct thread_state *t)
+static uint64_t next_ns(const struct tsm_simulation *s, const struct tsm_simulated_thread *t)
 {
     const struct tsm_workload_step *step = &s->w->steps[t->step];
 
     return plus(plus(t->clock_ns, step->gap_ns), s->w->is_virtual ? cost_of(s, step) : 0);
 }
 
-static void end_step(struct simulation *s, struct thread_state *t, uint64_t end_ns)
+static bool end_step(struct tsm_simulation *s, struct tsm_simulated_thread *t, uint64_t end_ns)
 {
     struct tsm_scheduled_step *done = &s->out->steps[t->step];
 
@@ -317,11 +182,11 @@ static void end_step(struct simulation *s, struct thread_state *t, uint64_t end_
     }
     t->clock_ns = end_ns;
     t->step = s->w->steps[t->step].next;
-    t->is_waiting = false;
+    return push_caller(s, (uint32_t)(t - s->threads));
 }
 
 /* Returns the clock of a thread that asked again and again until `end_ns`. */
-static uint64_t poll_end(const struct simulation *s, uint64_t asked_ns, uint64_t end_ns)
+static uint64_t poll_end(const struct tsm_simulation *s, uint64_t asked_ns, uint64_t end_ns)
 {
     const uint64_t period = s->w->is_virtual ? s->w->machine.call_ns : 0;
 
@@ -331,7 +196,7 @@ static uint64_t poll_end(const struct simulation *s, uint64_t asked_ns, uint64_t
 }
 
 /* All that the thread waited for has ended. */
-static void wake(struct simulation *s, struct thread_state *t)
+static bool wake(struct tsm_simulation *s, struct tsm_simulated_thread *t)
 {
     const struct tsm_workload_step *step = &s->w->steps[t->step];
     struct tsm_workload_step *learn = s->learning ? &s->learning->steps[t->step] : NULL;
@@ -346,10 +211,11 @@ static void wake(struct simulation *s, struct thread_state *t)
         t->by = TSM_WORKLOAD_NONE;
     if (learn && !s->w->is_virtual)
         learn->cost_ns = step->returned_ns > end_ns ? step->returned_ns - end_ns : 0;
-    end_step(s, t, s->w->is_virtual ? end_ns : plus(end_ns, cost_of(s, step)));
+    return end_step(s, t, s->w->is_virtual ? end_ns : plus(end_ns, cost_of(s, step)));
 }
 
-static bool wait_target(struct simulation *s, uint32_t thread, const struct tsm_workload_step *step)
+static bool wait_target(struct tsm_simulation *s, uint32_t thread,
+                        const struct tsm_workload_step *step)
 {
     const struct tsm_workload *w = s->w;
     bool ok = true;
@@ -360,26 +226,23 @@ static bool wait_target(struct simulation *s, uint32_t thread, const struct tsm_
     case TSM_TARGET_COMMAND: {
         const struct tsm_workload_command *c = &w->commands[step->of];
 
-        return wait_thread(s, thread, c->first_part + c->part_count - 1);
+        return tsm_simulation_wait_thread(s, thread, c->first_part + c->part_count - 1);
     }
     case TSM_TARGET_STREAM:
-        ok = wait_stream(s, thread, (uint32_t)step->of, TSM_BOUND_WAIT);
-        for (size_t i = 0; i < w->stream_count && ok && w->streams[step->of].is_default; i++)
-            if (joins(&w->streams[step->of], &w->streams[i]))
-                ok = wait_stream(s, thread, (uint32_t)i, TSM_BOUND_WAIT);
+        ok = tsm_simulation_wait_stream(s, thread, (uint32_t)step->of, TSM_BOUND_WAIT);
+        if (ok && w->streams[step->of].is_default)
+            ok = tsm_simulation_wait_recent(s, thread, (uint32_t)step->of, TSM_BOUND_WAIT);
         return ok;
     case TSM_TARGET_OWNER:
+        return tsm_simulation_wait_owner(s, thread, &step->of);
     case TSM_TARGET_ALL:
-        for (size_t i = 0; i < w->stream_count && ok; i++)
-            if (step->target == TSM_TARGET_ALL || w->streams[i].owner == step->of)
-                ok = wait_stream(s, thread, (uint32_t)i, TSM_BOUND_WAIT);
-        return ok;
+        return tsm_simulation_wait_owner(s, thread, NULL);
     }
     return ok;
 }
 
 /* In virtual time the recording says when the thread sent: what it did before is the difference. */
-static void learn_gap(struct simulation *s, struct thread_state *t,
+static void learn_gap(struct tsm_simulation *s, struct tsm_simulated_thread *t,
                       const struct tsm_workload_command *c)
 {
     struct tsm_workload_step *step = &s->learning->steps[t->step];
@@ -392,9 +255,9 @@ static void learn_gap(struct simulation *s, struct thread_state *t,
 }
 
 /* Makes the thread's next call. */
-static bool take_step(struct simulation *s, uint32_t thread)
+static bool take_step(struct tsm_simulation *s, uint32_t thread)
 {
-    struct thread_state *t = &s->threads[thread];
+    struct tsm_simulated_thread *t = &s->threads[thread];
     const struct tsm_workload_step *step = &s->w->steps[t->step];
     const bool sends = step->kind == TSM_STEP_SEND && !step->is_dropped;
     bool ok = true;
@@ -412,67 +275,73 @@ static bool take_step(struct simulation *s, uint32_t thread)
         ok = send_command(s, c, t->clock_ns);
         s->out->steps[t->step].first_before = s->out->before_count;
         if (ok && step->waits)
-            ok = wait_thread(s, thread, c->first_part + c->part_count - 1);
+            ok = tsm_simulation_wait_thread(s, thread, c->first_part + c->part_count - 1);
     } else if (!step->is_dropped) {
         s->out->steps[t->step].first_before = s->out->before_count;
         ok = wait_target(s, thread, step);
     }
-    if (t->left)
-        t->is_waiting = true;
-    else if (ok)
-        wake(s, t);
-    return ok;
+    return ok && (t->left || wake(s, t));
 }
 
-/* Tests whether the thread must wait until another one has sent what it refers to. */
-static bool is_early(const struct simulation *s, const struct thread_state *t)
+/* Returns the part that another thread must have sent before this one makes its call, or
+ * TSM_WORKLOAD_NONE. */
+static uint32_t missing_part(const struct tsm_simulation *s, const struct tsm_simulated_thread *t)
 {
-    const struct tsm_workload_step *step = &s->w->steps[t->step];
+    const struct tsm_workload *w = s->w;
+    const struct tsm_workload_step *step = &w->steps[t->step];
+    const struct tsm_workload_command *c;
 
     if (step->is_dropped)
-        return false;
-    if (step->kind != TSM_STEP_SEND)
-        return step->target == TSM_TARGET_COMMAND && !s->w->commands[step->of].is_dropped &&
-               !s->out->parts[s->w->commands[step->of].first_part].is_sent;
-    for (uint32_t i = 0; i < s->w->commands[step->command].event_count; i++) {
-        const struct tsm_workload_command *e =
-            &s->w->commands[s->w->events[s->w->commands[step->command].first_event + i]];
-
-        if (!e->is_dropped && !s->out->parts[e->first_part].is_sent)
-            return true;
+        return TSM_WORKLOAD_NONE;
+    if (step->kind != TSM_STEP_SEND) {
+        c = step->target == TSM_TARGET_COMMAND ? &w->commands[step->of] : NULL;
+        return c && !c->is_dropped && !s->out->parts[c->first_part].is_sent ? c->first_part
+                                                                            : TSM_WORKLOAD_NONE;
     }
-    return false;
+    for (uint32_t i = 0; i < w->commands[step->command].event_count; i++) {
+        c = &w->commands[w->events[w->commands[step->command].first_event + i]];
+        if (!c->is_dropped && !s->out->parts[c->first_part].is_sent)
+            return c->first_part;
+    }
+    return TSM_WORKLOAD_NONE;
 }
 
-/* Returns the thread that calls next, or TSM_WORKLOAD_NONE. */
-static uint32_t next_thread(const struct simulation *s)
+static bool is_call_before(const struct tsm_simulation *s, uint32_t a, uint32_t b)
 {
-    uint32_t found = TSM_WORKLOAD_NONE;
+    const uint64_t x = next_ns(s, &s->threads[a]), y = next_ns(s, &s->threads[b]);
 
-    for (size_t i = 0; i < s->w->thread_count; i++) {
-        const struct thread_state *t = &s->threads[i];
+    return x != y ? x < y : s->threads[a].step < s->threads[b].step;
+}
 
-        if (t->step == TSM_WORKLOAD_NONE || t->is_waiting || is_early(s, t))
-            continue;
-        if (found == TSM_WORKLOAD_NONE || next_ns(s, t) < next_ns(s, &s->threads[found]) ||
-            (next_ns(s, t) == next_ns(s, &s->threads[found]) && t->step < s->threads[found].step))
-            found = (uint32_t)i;
-    }
-    return found;
+/* Lets the thread make its next call, if it has one, in its turn; or when what it refers to was
+ * sent. */
+static bool push_caller(struct tsm_simulation *s, uint32_t thread)
+{
+    struct tsm_simulated_thread *t = &s->threads[thread];
+    uint32_t part;
+
+    if (t->step == TSM_WORKLOAD_NONE)
+        return true;
+    part = missing_part(s, t);
+    if (part == TSM_WORKLOAD_NONE)
+        return heap_push(s, &s->callers, thread, is_call_before);
+    t->next_parked = s->parts[part].parked;
+    s->parts[part].parked = thread;
+    return true;
 }
 
 /* ---- devices ----------------------------------------------------------------------------------
  */
 
 /* Returns the kernel that has the slots until `start_ns`. */
-static uint32_t slots_holder(const struct simulation *s, const struct device_state *d,
+static uint32_t slots_holder(const struct tsm_simulation *s, const struct tsm_simulated_device *d,
                              uint64_t start_ns)
 {
     const uint64_t tail = s->w->machine.kernel_ns;
     uint32_t found = TSM_WORKLOAD_NONE;
     uint64_t best = 0;
 
-    for (size_t i = 0; i < RECENT && i < d->kernel_count; i++) {
+    for (size_t i = 0; i < TSM_SCHEDULE_RECENT && i < d->kernel_count; i++) {
         const uint64_t end = s->out->parts[d->kernels[i]].end_ns;
         const uint64_t free_ns = end > tail ? end - tail : 0;
 
@@ -495,8 +364,8 @@ static int engine_of(enum tsm_device_work_kind kind)
 }
 
 /* Runs the work, and says in *before which part had the engine. */
-static struct tsm_device_span run_on(struct simulation *s, struct device_state *d, uint32_t part,
-                                     uint32_t *before)
+static struct tsm_device_span run_on(struct tsm_simulation *s, struct tsm_simulated_device *d,
+                                     uint32_t part, uint32_t *before)
 {
     const struct tsm_device_work *work = &s->w->parts[part].work;
     const int engine = engine_of(work->kind);
@@ -517,52 +386,51 @@ static struct tsm_device_span run_on(struct simulation *s, struct device_state *
         return span;
     if (span.start_ns > ready_ns)
         *before = slots_holder(s, d, span.start_ns);
-    d->kernels[d->kernel_count++ % RECENT] = part;
+    d->kernels[d->kernel_count++ % TSM_SCHEDULE_RECENT] = part;
     return span;
 }
 
 /* The part has ended: what waited for it goes on. */
-static bool release(struct simulation *s, uint32_t part)
+static bool release(struct tsm_simulation *s, uint32_t part)
 {
     const uint64_t end_ns = s->out->parts[part].end_ns;
     bool ok = true;
 
     for (uint32_t at = s->parts[part].waiting; at != TSM_WORKLOAD_NONE && ok;
          at = s->waitings[at].next) {
-        const struct waiting *one = &s->waitings[at];
+        const struct tsm_simulated_wait *one = &s->waitings[at];
 
         if (one->who & TSM_SCHEDULE_STEP) {
-            struct thread_state *t = &s->threads[one->who & ~TSM_SCHEDULE_STEP];
+            struct tsm_simulated_thread *t = &s->threads[one->who & ~TSM_SCHEDULE_STEP];
 
             if (t->end_ns <= end_ns) {
                 t->end_ns = end_ns;
                 t->by = part;
             }
             if (!--t->left)
-                wake(s, t);
+                ok = wake(s, t);
             continue;
         }
-        bind(&s->out->parts[one->who], end_ns, one->bound, part);
+        tsm_simulation_bind(&s->out->parts[one->who], end_ns, one->bound, part);
         if (!--s->parts[one->who].left)
-            ok = heap_push(s, one->who);
+            ok = push_ready(s, one->who);
     }
     return ok;
 }
 
 /* Returns when the part is ready, given that a stream needs some time from one command to the next.
  */
-static uint64_t turned_around(const struct simulation *s, const struct tsm_scheduled_part *p)
+static uint64_t turned_around(const struct tsm_simulation *s, const struct tsm_scheduled_part *p)
 {
     return p->bound == TSM_BOUND_STREAM || p->bound == TSM_BOUND_EVENT
                ? plus(p->ready_ns, s->w->turnaround_ns)
                : p->ready_ns;
 }
 
-static bool run_part(struct simulation *s, uint32_t part)
+static bool run_part(struct tsm_simulation *s, uint32_t part)
 {
     struct tsm_scheduled_part *p = &s->out->parts[part];
-    const struct tsm_workload_command *c = command_of(s, part);
-    struct stream_state *stream = &s->streams[c->stream];
+    const struct tsm_workload_command *c = tsm_simulation_command(s, part);
     struct tsm_device_span span;
     uint32_t before;
 
@@ -582,10 +450,7 @@ static bool run_part(struct simulation *s, uint32_t part)
     p->start_ns = span.start_ns;
     p->end_ns = span.end_ns;
     p->is_done = true;
-    if (stream->end_ns <= span.end_ns || stream->end_part == TSM_WORKLOAD_NONE) {
-        stream->end_ns = span.end_ns;
-        stream->end_part = part;
-    }
+    tsm_simulation_note_done(s, c->stream, part);
     s->out->order[s->out->order_count++] = part;
     if (span.end_ns > s->out->end_ns || s->out->last == TSM_WORKLOAD_NONE) {
         s->out->end_ns = span.end_ns;
@@ -597,31 +462,26 @@ static bool run_part(struct simulation *s, uint32_t part)
 /* ---- running ----------------------------------------------------------------------------------
  */
 
-/* Tests whether a part that is ready at `ns` comes before all that the thread may send. */
-static bool is_certain(const struct simulation *s, uint32_t thread, uint64_t ns)
+/* Tests whether a part that is ready at `ns` comes before all that threads may send. */
+static bool is_certain(const struct tsm_simulation *s, uint64_t ns)
 {
-    return thread == TSM_WORKLOAD_NONE ||
-           ns < plus(next_ns(s, &s->threads[thread]), s->w->machine.launch_latency_ns);
+    return !s->callers.count ||
+           ns < plus(next_ns(s, &s->threads[s->callers.list[0]]), s->w->machine.launch_latency_ns);
 }
 
-static bool run(struct simulation *s)
+static bool run(struct tsm_simulation *s)
 {
-    for (;;) {
-        const uint32_t thread = next_thread(s);
-        bool ok;
+    bool ok = true;
 
-        if (s->heap_count && is_certain(s, thread, s->out->parts[s->heap[0]].ready_ns))
-            ok = run_part(s, heap_pop(s));
-        else if (thread != TSM_WORKLOAD_NONE)
-            ok = take_step(s, thread);
+    while (ok && (s->ready.count || s->callers.count))
+        if (s->ready.count && is_certain(s, s->out->parts[s->ready.list[0]].ready_ns))
+            ok = run_part(s, heap_pop(s, &s->ready, is_part_before));
         else
-            return true;
-        if (!ok)
-            return false;
-    }
+            ok = take_step(s, heap_pop(s, &s->callers, is_call_before));
+    return ok;
 }
 
-static bool begin(struct simulation *s)
+static bool begin(struct tsm_simulation *s)
 {
     const struct tsm_workload *w = s->w;
 
@@ -629,14 +489,16 @@ static bool begin(struct simulation *s)
     s->streams = calloc(w->stream_count + 1, sizeof(*s->streams));
     s->threads = calloc(w->thread_count + 1, sizeof(*s->threads));
     s->devices = calloc(w->device_count + 1, sizeof(*s->devices));
+    s->busy = calloc(w->stream_count + 1, sizeof(*s->busy));
+    s->end.part = TSM_WORKLOAD_NONE;
     s->out->parts = calloc(w->part_count + 1, sizeof(*s->out->parts));
     s->out->steps = calloc(w->step_count + 1, sizeof(*s->out->steps));
     s->out->order = calloc(w->part_count + w->step_count + 1, sizeof(*s->out->order));
-    if (!s->parts || !s->streams || !s->threads || !s->devices || !s->out->parts ||
+    if (!s->parts || !s->streams || !s->threads || !s->devices || !s->busy || !s->out->parts ||
         !s->out->steps || !s->out->order)
         return false;
     for (size_t i = 0; i < w->part_count; i++)
-        s->parts[i].waiting = TSM_WORKLOAD_NONE;
+        s->parts[i].waiting = s->parts[i].parked = TSM_WORKLOAD_NONE;
     for (size_t i = 0; i < w->stream_count; i++)
         s->streams[i].last = s->streams[i].end_part = TSM_WORKLOAD_NONE;
     for (size_t i = 0; i < w->thread_count; i++) {
@@ -648,10 +510,15 @@ static bool begin(struct simulation *s)
         if (tsm_device_model_init(&s->devices[i].model, &w->machine))
             return false;
     }
+    if (!tsm_simulation_make_owners(s))
+        return false;
+    for (size_t i = 0; i < w->thread_count; i++)
+        if (!push_caller(s, (uint32_t)i))
+            return false;
     return true;
 }
 
-static void finish(struct simulation *s)
+static void finish(struct tsm_simulation *s)
 {
     for (size_t i = 0; s->devices && i < s->w->device_count; i++)
         tsm_device_model_finish(&s->devices[i].model);
@@ -659,14 +526,21 @@ static void finish(struct simulation *s)
     free(s->streams);
     free(s->threads);
     free(s->devices);
+    for (size_t i = 0; i < s->owner_count; i++) {
+        free(s->owners[i].defaults);
+        free(s->owners[i].recent);
+    }
+    free(s->owners);
+    free(s->busy);
     free(s->waitings);
-    free(s->heap);
+    free(s->ready.list);
+    free(s->callers.list);
 }
 
 static int simulate(struct tsm_schedule *out, const struct tsm_workload *w,
                     struct tsm_workload *learning)
 {
-    struct simulation s = {.w = w, .learning = learning, .out = out};
+    struct tsm_simulation s = {.w = w, .learning = learning, .out = out};
     bool ok;
 
     *out = (struct tsm_schedule){
@@ -685,106 +559,9 @@ int tsm_schedule_simulate(struct tsm_schedule *out, const struct tsm_workload *w
     return simulate(out, w, NULL);
 }
 
-/* ---- calibrating ------------------------------------------------------------------------------
- */
-
-static int by_size(const void *a, const void *b)
+int tsm_schedule_learn(struct tsm_schedule *out, struct tsm_workload *w)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Returns the median of what parts waited for after all that is known was over, of those that
- * waited for their thread, or for others, last. */
-static int median_delay(uint64_t *out, const struct tsm_workload *w, const struct tsm_schedule *s,
-                        bool of_thread)
-{
-    uint64_t *list = malloc((w->part_count + 1) * sizeof(*list));
-    size_t count = 0;
-
-    *out = 0;
-    if (!list)
-        return no_memory();
-    for (size_t i = 0; i < w->part_count; i++) {
-        const struct tsm_scheduled_part *p = &s->parts[i];
-        const bool is_wanted = of_thread
-                                   ? p->bound == TSM_BOUND_THREAD
-                                   : p->bound == TSM_BOUND_STREAM || p->bound == TSM_BOUND_EVENT;
-
-        if (p->is_done && is_wanted && w->parts[i].work.kind != TSM_DEVICE_NONE &&
-            w->commands[w->parts[i].command].recorded.kind == TSM_TIME_MEASURED)
-            list[count++] = p->start_ns > p->ready_ns ? p->start_ns - p->ready_ns : 0;
-    }
-    qsort(list, count, sizeof(*list), by_size);
-    if (count)
-        *out = list[count / 2];
-    free(list);
-    return 0;
-}
-
-/* What threads did between their calls, as recorded. */
-static void read_gaps(struct tsm_workload *w)
-{
-    w->begin_ns = UINT64_MAX;
-    for (size_t i = 0; i < w->thread_count; i++) {
-        const uint32_t first = w->threads[i].first;
-
-        if (w->steps[first].call_ns < w->begin_ns)
-            w->begin_ns = w->steps[first].call_ns;
-    }
-    if (w->begin_ns == UINT64_MAX)
-        w->begin_ns = 0;
-    for (size_t i = 0; i < w->thread_count; i++) {
-        uint64_t before_ns = w->begin_ns;
-
-        for (uint32_t at = w->threads[i].first; at != TSM_WORKLOAD_NONE; at = w->steps[at].next) {
-            struct tsm_workload_step *step = &w->steps[at];
-
-            step->gap_ns = step->call_ns > before_ns ? step->call_ns - before_ns : 0;
-            before_ns = step->returned_ns;
-        }
-    }
-}
-
-/* Tests whether the thread went on, to the nanosecond, when its command had ended: a copy of which
- * the call alone does not say whether it waits. */
-static bool has_waited(const struct tsm_workload *w, const struct tsm_workload_step *step)
-{
-    const struct tsm_workload_step *next =
-        step->next == TSM_WORKLOAD_NONE ? NULL : &w->steps[step->next];
-    const struct tsm_workload_command *c, *then;
-
-    if (step->kind != TSM_STEP_SEND || !next || next->kind != TSM_STEP_SEND)
-        return false;
-    c = &w->commands[step->command];
-    then = &w->commands[next->command];
-    return c->has_work && then->has_work && c->recorded.kind == TSM_TIME_MEASURED &&
-           then->sent_ns > c->sent_ns + w->machine.call_ns &&
-           then->sent_ns - w->machine.call_ns == (uint64_t)c->recorded.end_ns;
-}
-
-int tsm_schedule_calibrate(struct tsm_workload *w)
-{
-    struct tsm_schedule s;
-    uint64_t latency_ns = 0;
-    int error;
-
-    if (!w->is_virtual) {
-        read_gaps(w);
-        w->machine.launch_latency_ns = 0;
-    }
-    for (size_t i = 0; i < w->step_count && w->is_virtual; i++)
-        w->steps[i].waits = w->steps[i].waits || has_waited(w, &w->steps[i]);
-    error = simulate(&s, w, w);
-    if (!error && !w->is_virtual) {
-        error = median_delay(&latency_ns, w, &s, true);
-        if (!error)
-            error = median_delay(&w->turnaround_ns, w, &s, false);
-        w->machine.launch_latency_ns = latency_ns;
-    }
-    tsm_schedule_finish(&s);
-    return error;
+    return simulate(out, w, w);
 }
 
 void tsm_schedule_finish(struct tsm_schedule *s)

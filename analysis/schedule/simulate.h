@@ -12,7 +12,7 @@
 
 #include "analysis/schedule/workload.h"
 
-/* What came last of all that something waited for. */
+/* Reason for which something began when it did: the last of all that it waited for. */
 enum tsm_schedule_bound {
     TSM_BOUND_START,   /* nothing: it is the first of its thread */
     TSM_BOUND_THREAD,  /* its thread: the call before it; of a part, the call that sent it */
@@ -67,5 +67,9 @@ void tsm_schedule_finish(struct tsm_schedule *s);
  * the steps. Call it once, before anything is changed. In virtual time all of it is 0, but for
  * calls that are not modelled and threads that learn of each other. */
 int tsm_schedule_calibrate(struct tsm_workload *w);
+
+/* The part of it that simulates: notes what threads did in the workload. Without virtual time
+ * commands have the times that were recorded. */
+int tsm_schedule_learn(struct tsm_schedule *out, struct tsm_workload *w);
 
 #endif

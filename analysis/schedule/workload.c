@@ -29,7 +29,7 @@ struct making {
     struct tsm_map launches; /* what is launched -> place + 1 of its last launch */
     size_t command_capacity, part_capacity, step_capacity, stream_capacity, thread_capacity;
     size_t device_capacity, parent_capacity, event_capacity;
-    /* As they come: work before the command's own parts are known. */
+    /* Parts as they come: records of work are later than those of their commands. */
     struct tsm_workload_part *parts;
     size_t part_count, parts_capacity;
     struct work_list open;
@@ -359,7 +359,10 @@ static int add_work(struct making *m, const struct sbt_record *record)
                                          .bytes = slots[BYTES],
                                          .blocks = slots[BLOCKS],
                                          .instructions = slots[INSTRUCTIONS]};
-    part.is_node = slots[FLAGS] & SBT_GPU_WORK_NODE;
+    /* Nodes lie between two parts that hold them together. */
+    part.is_node = slots[FLAGS] & SBT_GPU_WORK_NODE && m->open.count;
+    if (part.is_node && slots[FLAGS] & SBT_GPU_WORK_LAST)
+        m->open.is_whole = false;
     error = add_parents(m, &part, record);
     if (error)
         return error;

@@ -47,7 +47,7 @@ enum tsm_workload_step_kind {
     TSM_STEP_POLL, /* asks until the answer is that all has ended */
 };
 
-/* What a wait or a poll is for: all that was sent to it before. */
+/* Aim of a wait or a poll: all that was sent to it before. */
 enum tsm_workload_target {
     TSM_TARGET_NOTHING,
     TSM_TARGET_COMMAND,

@@ -25,7 +25,7 @@ enum tsm_emu_times_state {
     TSM_EMU_TIMES_NONE, /* the call sent nothing: it failed, or became part of a graph */
 };
 
-/* What the device had to do for one command of a ticket, in virtual time. */
+/* Work that one command of a ticket meant for the device, in virtual time. */
 struct tsm_emu_work {
     unsigned kind;   /* enum tsm_device_work_kind (base/machine.h) */
     uint64_t bytes;  /* of a copy or a fill */

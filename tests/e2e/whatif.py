@@ -19,7 +19,7 @@ EXACT = ('streams', 'weave egw', 'linked', 'pipeline', 'overtakes', 'two', 'stag
 DEFAULT = 'block_slots=64'
 MACHINES = (DEFAULT, 'block_slots=3,instruction_ps=5000', 'call_ns=0', 'launch_latency_ns=0,call_ns=9000', 'host_to_device_engines=2',
             'block_slots=1,device_to_host_mbps=50,host_to_device_mbps=90', 'kernel_ns=0,copy_latency_ns=0,device_mbps=1000')
-ROUNDS = 12 if os.environ.get('TS_TEST_ALL') else 3
+ROUNDS = 12 if os.environ.get('TS_TEST_ALL') else 2
 
 
 def tool(*words, status=0):

@@ -205,7 +205,7 @@ static bool is_over(struct tsm_emu_ticket *ticket)
     return answer;
 }
 
-/* What a ticket keeps changes no more when all of it is done. */
+/* Visits what the ticket keeps, which changes no more when all of it is done. */
 static bool visit_works(struct tsm_emu_ticket *ticket, tsm_emu_work_visitor visit, void *user)
 {
     bool is_known;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/schedule/simulate.h"
+
+#include "tracesmith/error.h"
+
+#include <stdlib.h>
+
+static int by_size(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Returns the median of what parts waited for after all that is known was over, of those that
+ * waited for their thread, or for others, last. */
+static int median_delay(uint64_t *out, const struct tsm_workload *w, const struct tsm_schedule *s,
+                        bool of_thread)
+{
+    uint64_t *list = malloc((w->part_count + 1) * sizeof(*list));
+    size_t count = 0;
+
+    *out = 0;
+    if (!list)
+        return tsm_fail(TSM_E_MEMORY, "no memory to calibrate");
+    for (size_t i = 0; i < w->part_count; i++) {
+        const struct tsm_scheduled_part *p = &s->parts[i];
+        const bool is_wanted = of_thread
+                                   ? p->bound == TSM_BOUND_THREAD
+                                   : p->bound == TSM_BOUND_STREAM || p->bound == TSM_BOUND_EVENT;
+
+        if (p->is_done && is_wanted && w->parts[i].work.kind != TSM_DEVICE_NONE &&
+            w->commands[w->parts[i].command].recorded.kind == TSM_TIME_MEASURED)
+            list[count++] = p->start_ns > p->ready_ns ? p->start_ns - p->ready_ns : 0;
+    }
+    qsort(list, count, sizeof(*list), by_size);
+    if (count)
+        *out = list[count / 2];
+    free(list);
+    return 0;
+}
+
+/* Reads what threads did between their calls, as recorded. */
+static void read_gaps(struct tsm_workload *w)
+{
+    w->begin_ns = UINT64_MAX;
+    for (size_t i = 0; i < w->thread_count; i++) {
+        const uint32_t first = w->threads[i].first;
+
+        if (w->steps[first].call_ns < w->begin_ns)
+            w->begin_ns = w->steps[first].call_ns;
+    }
+    if (w->begin_ns == UINT64_MAX)
+        w->begin_ns = 0;
+    for (size_t i = 0; i < w->thread_count; i++) {
+        uint64_t before_ns = w->begin_ns;
+
+        for (uint32_t at = w->threads[i].first; at != TSM_WORKLOAD_NONE; at = w->steps[at].next) {
+            struct tsm_workload_step *step = &w->steps[at];
+
+            step->gap_ns = step->call_ns > before_ns ? step->call_ns - before_ns : 0;
+            before_ns = step->returned_ns;
+        }
+    }
+}
+
+/* Tests whether the thread went on, to the nanosecond, when its command had ended: a copy of which
+ * the call alone does not say whether it waits. */
+static bool has_waited(const struct tsm_workload *w, const struct tsm_workload_step *step)
+{
+    const struct tsm_workload_step *next =
+        step->next == TSM_WORKLOAD_NONE ? NULL : &w->steps[step->next];
+    const struct tsm_workload_command *c, *then;
+
+    if (step->kind != TSM_STEP_SEND || !next || next->kind != TSM_STEP_SEND)
+        return false;
+    c = &w->commands[step->command];
+    then = &w->commands[next->command];
+    return c->has_work && then->has_work && c->recorded.kind == TSM_TIME_MEASURED &&
+           then->sent_ns > c->sent_ns + w->machine.call_ns &&
+           then->sent_ns - w->machine.call_ns == (uint64_t)c->recorded.end_ns;
+}
+
+int tsm_schedule_calibrate(struct tsm_workload *w)
+{
+    struct tsm_schedule s;
+    uint64_t latency_ns = 0;
+    int error;
+
+    if (!w->is_virtual) {
+        read_gaps(w);
+        w->machine.launch_latency_ns = 0;
+    }
+    for (size_t i = 0; i < w->step_count && w->is_virtual; i++)
+        w->steps[i].waits = w->steps[i].waits || has_waited(w, &w->steps[i]);
+    error = tsm_schedule_learn(&s, w);
+    if (!error && !w->is_virtual) {
+        error = median_delay(&latency_ns, w, &s, true);
+        if (!error)
+            error = median_delay(&w->turnaround_ns, w, &s, false);
+        w->machine.launch_latency_ns = latency_ns;
+    }
+    tsm_schedule_finish(&s);
+    return error;
+}

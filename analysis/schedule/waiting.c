@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/schedule/simulation.h"
+
+#include "base/array.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+
+void tsm_simulation_bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_schedule_bound bound,
+                         uint32_t by)
+{
+    if (ns < p->ready_ns || (ns == p->ready_ns && by == TSM_WORKLOAD_NONE))
+        return;
+    p->ready_ns = ns;
+    p->bound = bound;
+    p->by = by;
+}
+
+bool tsm_simulation_wait_part(struct tsm_simulation *s, uint32_t part, uint32_t for_part,
+                              enum tsm_schedule_bound bound)
+{
+    const struct tsm_scheduled_part *earlier = &s->out->parts[for_part];
+
+    if (for_part == part || !earlier->is_sent)
+        return true;
+    if (!TSM_ARRAY_PUSH(s->out->before, s->out->before_count, s->out->before_capacity, for_part))
+        return false;
+    s->out->parts[part].before_count++;
+    if (earlier->is_done) {
+        tsm_simulation_bind(&s->out->parts[part], earlier->end_ns, bound, for_part);
+        return true;
+    }
+    if (s->waiting_count >= TSM_SCHEDULE_STEP ||
+        !TSM_ARRAY_PUSH(s->waitings, s->waiting_count, s->waiting_capacity,
+                        (struct tsm_simulated_wait){part, s->parts[for_part].waiting, bound}))
+        return false;
+    s->parts[for_part].waiting = (uint32_t)s->waiting_count - 1;
+    s->parts[part].left++;
+    return true;
+}
+
+bool tsm_simulation_wait_thread(struct tsm_simulation *s, uint32_t thread, uint32_t for_part)
+{
+    const struct tsm_scheduled_part *earlier = &s->out->parts[for_part];
+    struct tsm_simulated_thread *t = &s->threads[thread];
+
+    if (!earlier->is_sent)
+        return true;
+    if (!TSM_ARRAY_PUSH(s->out->before, s->out->before_count, s->out->before_capacity, for_part))
+        return false;
+    s->out->steps[t->step].before_count++;
+    if (earlier->is_done) {
+        if (t->end_ns <= earlier->end_ns) {
+            t->end_ns = earlier->end_ns;
+            t->by = for_part;
+        }
+        return true;
+    }
+    if (s->waiting_count >= TSM_SCHEDULE_STEP ||
+        !TSM_ARRAY_PUSH(s->waitings, s->waiting_count, s->waiting_capacity,
+                        (struct tsm_simulated_wait){thread | TSM_SCHEDULE_STEP,
+                                                    s->parts[for_part].waiting, TSM_BOUND_WAIT}))
+        return false;
+    s->parts[for_part].waiting = (uint32_t)s->waiting_count - 1;
+    t->left++;
+    return true;
+}
+
+bool tsm_simulation_wait_stream(struct tsm_simulation *s, uint32_t who, uint32_t stream,
+                                enum tsm_schedule_bound bound)
+{
+    const struct tsm_simulated_stream *state = &s->streams[stream];
+    bool ok = true;
+
+    if (state->last == TSM_WORKLOAD_NONE)
+        return true;
+    if (state->end_part != TSM_WORKLOAD_NONE)
+        ok = bound == TSM_BOUND_WAIT ? tsm_simulation_wait_thread(s, who, state->end_part)
+                                     : tsm_simulation_wait_part(s, who, state->end_part, bound);
+    for (uint32_t i = state->first_node; ok && i <= state->last; i++)
+        ok = bound == TSM_BOUND_WAIT ? tsm_simulation_wait_thread(s, who, i)
+                                     : tsm_simulation_wait_part(s, who, i, bound);
+    return ok;
+}
+
+bool tsm_simulation_wait_recent(struct tsm_simulation *s, uint32_t who, uint32_t stream,
+                                enum tsm_schedule_bound bound)
+{
+    const struct tsm_simulated_owner *owner = &s->owners[s->streams[stream].owner];
+    bool ok = true;
+
+    for (size_t i = 0; i < owner->recent_count && ok; i++)
+        ok = tsm_simulation_wait_stream(s, who, owner->recent[i], bound);
+    return ok;
+}
+
+/* With several default streams the others wait for these, too: nothing is forgotten then. */
+static void forget_recent(struct tsm_simulation *s, struct tsm_simulated_owner *owner)
+{
+    if (owner->default_count > 1)
+        return;
+    for (size_t i = 0; i < owner->recent_count; i++)
+        s->streams[owner->recent[i]].is_recent = false;
+    owner->recent_count = 0;
+}
+
+bool tsm_simulation_wait_default(struct tsm_simulation *s, uint32_t part)
+{
+    const uint32_t place = tsm_simulation_command(s, part)->stream;
+    const struct tsm_workload_stream *own = &s->w->streams[place];
+    struct tsm_simulated_owner *owner = &s->owners[s->streams[place].owner];
+    bool ok = true;
+
+    if (own->is_default) {
+        ok = tsm_simulation_wait_recent(s, part, place, TSM_BOUND_DEFAULT);
+        forget_recent(s, owner);
+        return ok;
+    }
+    if (own->is_apart)
+        return true;
+    for (size_t i = 0; i < owner->default_count && ok; i++)
+        ok = tsm_simulation_wait_stream(s, part, owner->defaults[i], TSM_BOUND_DEFAULT);
+    if (!ok || s->streams[place].is_recent)
+        return ok;
+    s->streams[place].is_recent = true;
+    return TSM_ARRAY_PUSH(owner->recent, owner->recent_count, owner->recent_capacity, place);
+}
+
+bool tsm_simulation_wait_owner(struct tsm_simulation *s, uint32_t thread, const uint64_t *key)
+{
+    const struct tsm_simulated_owner *owner = NULL;
+    const struct tsm_simulated_end *end = &s->end;
+    bool ok;
+
+    for (size_t i = 0; key && i < s->owner_count; i++)
+        if (s->owners[i].key == *key)
+            owner = &s->owners[i];
+    if (key && !owner)
+        return true; /* nothing was ever sent there */
+    if (owner)
+        end = &owner->end;
+    ok = end->part == TSM_WORKLOAD_NONE || tsm_simulation_wait_thread(s, thread, end->part);
+    for (size_t i = 0; i < s->busy_count && ok; i++)
+        if (!owner || &s->owners[s->streams[s->busy[i]].owner] == owner)
+            ok = tsm_simulation_wait_stream(s, thread, s->busy[i], TSM_BOUND_WAIT);
+    return ok;
+}
+
+static void note_end(struct tsm_simulated_end *end, uint64_t ns, uint32_t part)
+{
+    if (ns >= end->ns || end->part == TSM_WORKLOAD_NONE)
+        *end = (struct tsm_simulated_end){ns, part};
+}
+
+void tsm_simulation_note_sent(struct tsm_simulation *s, uint32_t place)
+{
+    struct tsm_simulated_stream *stream = &s->streams[place];
+
+    if (stream->left++)
+        return;
+    stream->busy_place = (uint32_t)s->busy_count;
+    s->busy[s->busy_count++] = place;
+}
+
+void tsm_simulation_note_done(struct tsm_simulation *s, uint32_t place, uint32_t part)
+{
+    struct tsm_simulated_stream *stream = &s->streams[place];
+    const uint64_t ns = s->out->parts[part].end_ns;
+
+    note_end(&s->end, ns, part);
+    note_end(&s->owners[stream->owner].end, ns, part);
+    if (stream->end_part == TSM_WORKLOAD_NONE || stream->end_ns <= ns) {
+        stream->end_ns = ns;
+        stream->end_part = part;
+    }
+    if (--stream->left)
+        return;
+    s->busy[stream->busy_place] = s->busy[--s->busy_count];
+    s->streams[s->busy[stream->busy_place]].busy_place = stream->busy_place;
+}
+
+/* Puts a stream to those of its owner. `places`: key -> place + 1. */
+static bool enter_owner(struct tsm_simulation *s, struct tsm_map *places, uint32_t place)
+{
+    const struct tsm_workload_stream *stream = &s->w->streams[place];
+    struct tsm_simulated_owner *owner;
+    bool added;
+    uint64_t *at = tsm_map_insert(places, stream->owner, &added);
+
+    if (!at)
+        return false;
+    if (!*at) {
+        if (!TSM_ARRAY_PUSH(
+                s->owners, s->owner_count, s->owner_capacity,
+                (struct tsm_simulated_owner){.key = stream->owner, .end = {0, TSM_WORKLOAD_NONE}}))
+            return false;
+        *at = s->owner_count;
+    }
+    owner = &s->owners[*at - 1];
+    s->streams[place].owner = (uint32_t)(*at - 1);
+    return !stream->is_default ||
+           TSM_ARRAY_PUSH(owner->defaults, owner->default_count, owner->default_capacity, place);
+}
+
+bool tsm_simulation_make_owners(struct tsm_simulation *s)
+{
+    struct tsm_map places = {0};
+    bool ok = true;
+
+    for (size_t i = 0; i < s->w->stream_count && ok; i++)
+        ok = enter_owner(s, &places, (uint32_t)i);
+    tsm_map_finish(&places);
+    return ok;
+}
