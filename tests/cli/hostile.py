@@ -61,6 +61,8 @@ def commands(trace, whole):
     yield ["clocks", "--json", trace]
     yield ["graph", "--why=5", trace]
     yield ["graph", "--dot", trace]
+    yield ["critical", "--list", "--slack", trace]
+    yield ["whatif", "--times", "--drop-all-waits", trace]
     yield ["export", "folded", trace]
     yield ["export", "speedscope", trace]
     yield ["export", "pprof", "--force", "-o", "part.pb", trace]
