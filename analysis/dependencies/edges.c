@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#define THREADS_ASKED_MAX 64u /* whether they had seen that a command was over */
+
 /* A command that the record depends on. */
 struct tsm_dependency_source {
     uint64_t seq, position, object;
@@ -19,8 +21,9 @@ struct tsm_dependency_source {
 
 const char *tsm_dependency_reason_name(enum tsm_dependency_reason reason)
 {
-    static const char *const names[TSM_DEPENDS_COUNT] = {"stream", "default stream", "event",
-                                                         "host",   "thread",         "unknown"};
+    static const char *const names[TSM_DEPENDS_COUNT] = {
+        "stream",           "default stream",    "event",           "host", "thread", "unknown",
+        "read after write", "write after write", "write after read"};
 
     return names[reason];
 }
@@ -271,6 +274,7 @@ static int teach(struct tsm_dependencies *d, struct tsm_dependency_thread *t,
                  bool is_begin)
 {
     t->seq = record->seq;
+    t->returned_ns = record->time_ns + record->duration_ns;
     t->is_begin = is_begin;
     t->version++;
     return tsm_vector_clock_join(&t->known, &d->budget, known) ? 0 : no_memory();
@@ -553,4 +557,26 @@ int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_reco
         return 0;
     error = add_last(d, s, record, TSM_DEPENDS_HOST);
     return error ? error : finish_wait(d, record);
+}
+
+/* ---- questions --------------------------------------------------------------------------------
+ */
+
+bool tsm_dependencies_is_over(const struct tsm_dependencies *d, const struct sbt_record *record,
+                              bool is_command, uint32_t stream, uint64_t position)
+{
+    const uint64_t place = is_command ? tsm_map_get(&d->stream_places, record->stream, 0) : 0,
+                   own = tsm_map_get(&d->thread_places, record->thread, 0);
+
+    if (is_command && record->stream == stream)
+        return position < record->position;
+    if (place && tsm_vector_clock_has(&d->streams[place - 1].known, stream, position))
+        return true;
+    if (own && tsm_vector_clock_has(&d->threads[own - 1].known, stream, position))
+        return true;
+    for (size_t i = 0; i < d->thread_count && i < THREADS_ASKED_MAX; i++)
+        if (d->threads[i].returned_ns <= record->time_ns &&
+            tsm_vector_clock_has(&d->threads[i].known, stream, position))
+            return true;
+    return false;
 }

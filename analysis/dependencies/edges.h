@@ -3,9 +3,9 @@
  * Edges of the dependency graph: what had to be over before a command could begin, or before a wait
  * of the host could return. Known are the order of a stream, events, default streams, waits of the
  * host, and what the thread that sends a command has waited for before. Not known is what threads
- * of the program tell each other, nor what commands read and write. Of calls that two threads made
- * at once it is not known which came first: they have no edge but on one stream, and some edges
- * that are redundant there do not say so.
+ * of the program tell each other. Of what commands read and write memory_edges.h makes more edges.
+ * Of calls that two threads made at once it is not known which came first: they have no edge but on
+ * one stream, and some edges that are redundant there do not say so.
  *
  * Only of APIs whose commands on a stream begin when those before them have ended
  * (TSM_API_IN_ORDER); other calls are passed over, and counted.
@@ -26,17 +26,31 @@ enum tsm_dependency_reason {
     TSM_DEPENDS_HOST,    /* a wait of the host, for what it names */
     TSM_DEPENDS_THREAD,  /* for what its thread waited for last, before it went on */
     TSM_DEPENDS_UNKNOWN, /* a call of which it is not known what it waits for, or what for it */
+    /* Conflicts in memory, whether anything waits for them or not (memory_edges.h): */
+    TSM_DEPENDS_READ_AFTER_WRITE,
+    TSM_DEPENDS_WRITE_AFTER_WRITE,
+    TSM_DEPENDS_WRITE_AFTER_READ,
     TSM_DEPENDS_COUNT
 };
 
 /* Both ends are records: commands, waits of the host. */
 struct tsm_dependency {
     uint64_t from, to; /* seq */
-    uint64_t object;   /* id of the event; 0: none */
+    uint64_t object;   /* id of the event, or of an array that has no address; 0: none */
     enum tsm_dependency_reason reason;
-    bool is_begin;     /* it waits until the command has begun, not until it has ended */
-    bool is_redundant; /* the other edges to `to` say as much */
+    bool is_begin : 1;     /* it waits until the command has begun, not until it has ended */
+    bool is_redundant : 1; /* the other edges to `to` say as much, or order it */
+    /* For conflicts in memory: */
+    bool is_unordered : 1; /* nothing that is known puts the one before the other */
+    bool is_partial : 1;   /* `to` may leave some of the bytes as they were */
+    uint8_t access;        /* enum tsm_access_kind: the less sure one of both ends */
+    uint64_t start, size;  /* bytes; size 0: not known */
 };
+
+static inline bool tsm_dependency_is_memory(const struct tsm_dependency *d)
+{
+    return d->reason >= TSM_DEPENDS_READ_AFTER_WRITE;
+}
 
 /* A zeroed struct with `reader` is empty. */
 struct tsm_dependencies {
@@ -76,6 +90,11 @@ int tsm_dependencies_note(struct tsm_dependencies *d, const struct tsm_call_node
 /* The same for one of the recorder's own records: it may say that the program knew that commands
  * are complete. */
 int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_record *record);
+
+/* Tests whether a command was over when the record that was noted last began, a command or a record
+ * of the host: by what is known, or because some thread had seen it before. */
+bool tsm_dependencies_is_over(const struct tsm_dependencies *d, const struct sbt_record *record,
+                              bool is_command, uint32_t stream, uint64_t position);
 
 void tsm_dependencies_finish(struct tsm_dependencies *d);
 

@@ -40,9 +40,10 @@ struct tsm_dependency_event {
 };
 
 struct tsm_dependency_thread {
-    uint64_t seq;     /* of its last wait; 0: none */
-    bool is_begin;    /* ... which proves that a command has begun, not that it has ended */
-    uint64_t version; /* how often it has waited */
+    uint64_t seq;         /* of its last wait; 0: none */
+    uint64_t returned_ns; /* ... of its call */
+    bool is_begin;        /* ... which proves that a command has begun, not that it has ended */
+    uint64_t version;     /* how often it has waited */
     struct tsm_vector_clock known;
     uint64_t owner, activity; /* it has waited for all commands of the owner (0: of all) up to it */
 };

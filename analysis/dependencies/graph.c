@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/dependencies/graph.h"
 
+#include "analysis/dependencies/memory_edges.h"
 #include "analysis/model/pass.h"
 #include "base/array.h"
 #include "tracesmith/error.h"
@@ -17,6 +18,7 @@ static int no_memory(void)
 struct making {
     struct tsm_dependency_graph *g;
     struct tsm_dependencies dependencies;
+    struct tsm_memory_edges *memory; /* NULL: without */
 };
 
 static const char *kernel_of(struct sbt_reader *reader, const struct sbt_record *record,
@@ -27,45 +29,84 @@ static const char *kernel_of(struct sbt_reader *reader, const struct sbt_record 
     return name ? sbt_reader_string(reader, (uint32_t)name) : NULL;
 }
 
+static int add_edges(struct tsm_dependency_graph *g, const struct tsm_dependency *list,
+                     size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!TSM_ARRAY_PUSH(g->edges, g->edge_count, g->edge_capacity, list[i]))
+            return no_memory();
+        g->counts[list[i].reason][list[i].is_redundant]++;
+    }
+    return 0;
+}
+
+static bool may_write(const struct tsm_accesses *a)
+{
+    bool found = a->is_unknown;
+
+    for (size_t i = 0; i < a->count && !found; i++)
+        found = a->list[i].writes;
+    return found;
+}
+
 static int add(struct making *m, const struct sbt_record *record, const struct sbt_schema *schema,
                bool is_command)
 {
     const struct tsm_dependencies *d = &m->dependencies;
     struct tsm_dependency_graph *g = m->g;
-    const struct tsm_dependency_node node = {.seq = record->seq,
-                                             .schema = schema,
-                                             .kernel = kernel_of(d->reader, record, schema),
-                                             .stream = record->stream,
-                                             .thread = record->thread,
-                                             .is_command = is_command};
+    struct tsm_dependency_node node = {.seq = record->seq,
+                                       .schema = schema,
+                                       .kernel = kernel_of(d->reader, record, schema),
+                                       .stream = record->stream,
+                                       .thread = record->thread,
+                                       .is_command = is_command};
+    int error;
 
-    if (!d->is_node)
+    if (m->memory) {
+        node.is_unknown = m->memory->accesses.is_unknown;
+        node.writes = may_write(&m->memory->accesses);
+    }
+    if (!d->is_node && !node.writes)
         return 0;
     g->command_count += is_command;
     g->wait_count += !is_command && schema->kind == SBT_KIND_SYNC;
-    for (size_t i = 0; i < d->found_count; i++) {
-        if (!TSM_ARRAY_PUSH(g->edges, g->edge_count, g->edge_capacity, d->found[i]))
-            return no_memory();
-        g->counts[d->found[i].reason][d->found[i].is_redundant]++;
-    }
+    error = add_edges(g, d->found, d->found_count);
+    if (!error && m->memory)
+        error = add_edges(g, m->memory->found, m->memory->found_count);
+    if (error)
+        return error;
     return TSM_ARRAY_PUSH(g->nodes, g->node_count, g->node_capacity, node) ? 0 : no_memory();
 }
 
 static int add_call(void *user, const struct tsm_call_node *call)
 {
     struct making *m = user;
-    const int error = tsm_dependencies_note(&m->dependencies, call);
+    int error = tsm_dependencies_note(&m->dependencies, call);
 
-    return error ? error : add(m, call->record, call->schema, call->is_command);
+    if (!error && m->memory)
+        error = tsm_memory_edges_note(m->memory, m->dependencies.reader, call);
+    return error || !m->dependencies.is_node ? error
+                                             : add(m, call->record, call->schema, call->is_command);
 }
 
 static int add_core(void *user, const struct sbt_record *record)
 {
     struct making *m = user;
     const struct sbt_schema *schema = sbt_core_schema(SBT_TYPE_CALL(record->type));
-    const int error = tsm_dependencies_note_core(&m->dependencies, record);
+    int error = tsm_dependencies_note_core(&m->dependencies, record);
 
+    if (!error && m->memory)
+        error = tsm_memory_edges_note_core(m->memory, record);
     return error || !schema ? error : add(m, record, schema, false);
+}
+
+static int note_change(void *user, const struct tsm_memory_node *change)
+{
+    struct making *m = user;
+
+    if (m->memory)
+        tsm_memory_edges_change(m->memory, change);
+    return 0;
 }
 
 static int by_ends(const void *a, const void *b)
@@ -106,16 +147,28 @@ static int index_edges(struct tsm_dependency_graph *g)
     return 0;
 }
 
-int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reader *reader)
+int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reader *reader,
+                              bool has_memory)
 {
     struct making m = {.g = out, .dependencies = {.reader = reader}};
-    const struct tsm_model_visitor visitor = {.user = &m, .call = add_call, .core = add_core};
+    const struct tsm_model_visitor visitor = {
+        .user = &m, .call = add_call, .core = add_core, .memory = note_change};
     struct tsm_model_counts counts;
-    int error;
+    int error = 0;
 
     *out = (struct tsm_dependency_graph){0};
-    error = tsm_model_pass(&counts, reader, NULL, &visitor);
+    if (has_memory && !(m.memory = calloc(1, sizeof(*m.memory))))
+        error = no_memory();
+    if (m.memory)
+        m.memory->order = &m.dependencies;
+    if (!error)
+        error = tsm_model_pass(&counts, reader, NULL, &visitor);
     out->passed_count = m.dependencies.passed_count;
+    if (m.memory) {
+        out->left_out = m.memory->left_out + m.memory->budget.left_out;
+        tsm_memory_edges_finish(m.memory);
+        free(m.memory);
+    }
     tsm_dependencies_finish(&m.dependencies);
     return error ? error : index_edges(out);
 }
@@ -156,7 +209,8 @@ int tsm_dependency_graph_before(struct tsm_dependency_step **out, size_t *count,
         for (size_t e = list[i].node->first_edge; ok && e < list[i].node[1].first_edge; e++) {
             const struct tsm_dependency_node *from = tsm_dependency_graph_find(g, g->edges[e].from);
 
-            if (!from || g->edges[e].is_redundant || is_found[from - g->nodes])
+            if (!from || g->edges[e].is_redundant || tsm_dependency_is_memory(&g->edges[e]) ||
+                is_found[from - g->nodes])
                 continue;
             is_found[from - g->nodes] = true;
             ok =

@@ -7,14 +7,16 @@
 
 #include "analysis/dependencies/edges.h"
 
-/* A command, a wait of the host, or a call of which it is not known what it changes. */
+/* A command, a wait of the host, a call of which it is not known what it changes, or, with memory,
+ * a record of what the program wrote. */
 struct tsm_dependency_node {
     uint64_t seq;
     const struct sbt_schema *schema; /* lives as long as the reader */
     const char *kernel;              /* name of what a launch runs; NULL: none. Likewise */
     uint32_t stream, thread;         /* stream: SBT_STREAM_NONE for what is on none */
     bool is_command;
-    size_t first_edge; /* of those to it, up to the next node's */
+    bool is_unknown, writes; /* with memory: it may access anything; it may write */
+    size_t first_edge;       /* of those to it, up to the next node's */
 };
 
 struct tsm_dependency_graph {
@@ -25,10 +27,12 @@ struct tsm_dependency_graph {
     uint64_t command_count, wait_count;
     uint64_t passed_count; /* commands of APIs that are not known: they are in no edge */
     uint64_t counts[TSM_DEPENDS_COUNT][2]; /* edges by reason: needed, redundant */
+    uint64_t left_out; /* edges of memory that were too many, and records that came late */
 };
 
-/* Reads the trace. Finish it in any case. */
-int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reader *reader);
+/* Reads the trace; `has_memory`: with the edges of memory_edges.h. Finish it in any case. */
+int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reader *reader,
+                              bool has_memory);
 void tsm_dependency_graph_finish(struct tsm_dependency_graph *g);
 
 /* Returns the node of a record; NULL: it is none. */
@@ -42,8 +46,8 @@ struct tsm_dependency_step {
     uint32_t count;                    /* of edges in the shortest chain */
 };
 
-/* Finds what a node had to wait for, by edges that are not redundant, shortest chains first; the
- * node itself is the first. `until` (NULL: none) ends the search. free() the list. */
+/* Finds what a node had to wait for, by edges that are not redundant nor memory's, shortest chains
+ * first; the node itself is the first. `until` (NULL: none) ends the search. free() the list. */
 int tsm_dependency_graph_before(struct tsm_dependency_step **out, size_t *count,
                                 const struct tsm_dependency_graph *g,
                                 const struct tsm_dependency_node *node,

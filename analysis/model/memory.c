@@ -78,6 +78,13 @@ int tsm_memory_note(struct tsm_memory *m, const struct sbt_record *record,
     return out->size ? add(m, out, is_host) : 0;
 }
 
+const struct tsm_allocation *tsm_memory_find(const struct tsm_memory *m, uint64_t address)
+{
+    const size_t at = find(m, address);
+
+    return at < m->count ? &m->list[at] : NULL;
+}
+
 enum tsm_place tsm_memory_place(const struct tsm_memory *m, uint64_t address, enum tsm_place absent)
 {
     const size_t at = find(m, address);

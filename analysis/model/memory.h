@@ -24,6 +24,10 @@ struct tsm_memory {
 int tsm_memory_note(struct tsm_memory *m, const struct sbt_record *record,
                     const struct sbt_schema *schema, struct tsm_memory_node *out);
 
+/* Returns the first allocation that ends behind the address, which may begin behind it, too; NULL:
+ * there is none. Valid until the next record is noted. */
+const struct tsm_allocation *tsm_memory_find(const struct tsm_memory *m, uint64_t address);
+
 /* Returns the place of an address; `absent` where no allocation is. */
 enum tsm_place tsm_memory_place(const struct tsm_memory *m, uint64_t address,
                                 enum tsm_place absent);

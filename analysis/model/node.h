@@ -65,6 +65,8 @@ struct tsm_device {
     uint64_t number;
 };
 
+struct tsm_memory;
+
 /* One call of the host. */
 struct tsm_call_node {
     const struct sbt_record *record; /* valid during the visit */
@@ -73,8 +75,9 @@ struct tsm_call_node {
         *label;      /* innermost open range of the thread; NULL: none. Lives as long as the pass */
     bool is_command; /* it is sent to a stream, and a tsm_command_node follows some time later */
     bool is_wait;    /* the host waited for the device */
-    uint64_t owner;  /* key of what its stream belongs to, or of what it waits for as a whole: a
-                        context, a logical device; 0: not known */
+    const struct tsm_memory *memory; /* what is allocated; the pass keeps it up to date */
+    uint64_t owner; /* key of what its stream belongs to, or of what it waits for as a whole: a
+                       context, a logical device; 0: not known */
 };
 
 /* One command, or one part of it that has a time of its own. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
-#include "analysis/dependencies/graph.h"
+#include "analysis/dependencies/contributors.h"
 #include "base/text.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
-#include "tools/text/table.h"
+#include "tools/text/memory_edge.h"
 #include "tools/trace_open.h"
 #include "tracesmith/error.h"
 
@@ -27,9 +27,9 @@ struct top_count {
 };
 
 struct graph_values {
-    struct record_pair why, path; /* why: `to` alone */
+    struct record_pair why, slice, path; /* why, slice: `to` alone */
     struct top_count top;
-    bool needed, json, dot, graphml;
+    bool needed, memory, json, dot, graphml;
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
 };
@@ -68,6 +68,14 @@ static const struct tsm_option options[] = {
      .parse = parse_why,
      .help = "Show what this command or wait had to wait for, directly or not, shortest chains "
              "first."},
+    {.name = "slice",
+     .letter = 's',
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(graph_values, slice),
+     .argument = "SEQ",
+     .parse = parse_why,
+     .help = "Show what contributed to the bytes that this command reads and writes, shortest "
+             "chains first, and how sure that is. Implies --memory."},
     {.name = "path",
      .letter = 'p',
      .type = TSM_OPTION_PARSED,
@@ -88,6 +96,13 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(graph_values, needed),
      .help = "Leave redundant edges out of the graph."},
+    {.name = "memory",
+     .letter = 'm',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(graph_values, memory),
+     .help =
+         "Add edges between commands that access the same bytes, one of them to write: in order "
+         "by other edges, or without order. With --why: the direct ones, in a second list."},
     {.name = "dot",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(graph_values, dot),
@@ -146,6 +161,12 @@ static void each_edge(const struct run *run,
 static const char *call_name(const struct tsm_dependency_node *node)
 {
     return node->schema ? node->schema->name : "unknown";
+}
+
+/* Returns the id of an event, 0 for none. */
+static uint64_t event_of(const struct tsm_dependency *edge)
+{
+    return tsm_dependency_is_memory(edge) ? 0 : edge->object;
 }
 
 /* ---- summary --------------------------------------------------------------------------------- */
@@ -210,6 +231,58 @@ static void make_useless(struct tsm_table *t, const struct run *run)
     }
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void begin_conflicts(struct tsm_table *t, const char *title)
+{
+    t->title = title;
+    tsm_table_column(t, "from", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "to", "before", TSM_CELL_COUNT);
+    tsm_table_column(t, "reason", "reason", TSM_CELL_TEXT);
+    tsm_table_column(t, "order", "order", TSM_CELL_TEXT);
+    tsm_memory_edge_columns(t);
+    tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
+    tsm_table_column(t, "kernel", "kernel", TSM_CELL_NAME);
+}
+
+static void put_conflict(struct tsm_table *t, const struct run *run,
+                         const struct tsm_dependency *edge)
+{
+    const struct tsm_dependency_node *from = tsm_dependency_graph_find(&run->graph, edge->from);
+
+    if (!from)
+        return;
+    tsm_table_number(t, edge->from);
+    tsm_table_number(t, edge->to);
+    tsm_table_text(t, tsm_dependency_reason_name(edge->reason));
+    tsm_table_text(t, edge->is_unordered ? "none" : "known");
+    tsm_memory_edge_cells(t, edge);
+    tsm_table_text(t, call_name(from));
+    tsm_table_text(t, from->kernel);
+}
+
+struct unordered {
+    const struct run *run;
+    struct tsm_table *table;
+    enum tsm_access_kind kind;
+};
+
+static void put_unordered(void *user, const struct tsm_dependency *edge)
+{
+    const struct unordered *u = user;
+
+    if (edge->is_unordered && edge->access == u->kind)
+        put_conflict(u->table, u->run, edge);
+}
+
+/* The surest come first; of what may do anything there is nothing to say. */
+static void make_unordered(struct tsm_table *t, const struct run *run)
+{
+    begin_conflicts(t, "conflicts without order");
+    for (int kind = 0; kind < TSM_ACCESS_UNKNOWN; kind++)
+        each_edge(run, put_unordered, &(struct unordered){run, t, (enum tsm_access_kind)kind});
+}
+
 static size_t top_of(const struct graph_values *v)
 {
     return v->top.is_given ? (size_t)v->top.count : v->json ? 0 : TOP_DEFAULT;
@@ -217,10 +290,12 @@ static size_t top_of(const struct graph_values *v)
 
 static void print_summary(const struct run *run)
 {
-    struct tsm_table reasons = {.name = "reasons"}, useless = {.name = "redundant_waits"};
+    struct tsm_table reasons = {.name = "reasons"}, useless = {.name = "redundant_waits"},
+                     unordered = {.name = "unordered"};
 
     make_reasons(&reasons, &run->graph);
     make_useless(&useless, run);
+    make_unordered(&unordered, run);
     printf("%" PRIu64 " commands, %" PRIu64 " waits of the host\n", run->graph.command_count,
            run->graph.wait_count);
     if (reasons.row_count) {
@@ -231,6 +306,11 @@ static void print_summary(const struct run *run)
         putchar('\n');
         tsm_table_print(&useless, top_of(run->v));
     }
+    if (unordered.row_count) {
+        putchar('\n');
+        tsm_table_print(&unordered, top_of(run->v));
+    }
+    tsm_table_finish(&unordered);
     tsm_table_finish(&reasons);
     tsm_table_finish(&useless);
 }
@@ -260,12 +340,14 @@ static void json_edge(void *user, const struct tsm_dependency *edge)
     tsm_json_put_u64(j, "to", edge->to);
     tsm_json_put_string(j, "reason", tsm_dependency_reason_name(edge->reason));
     tsm_json_name(j, "event");
-    if (edge->object)
-        tsm_json_u64(j, edge->object);
+    if (event_of(edge))
+        tsm_json_u64(j, event_of(edge));
     else
         tsm_json_string(j, NULL);
     tsm_json_put_bool(j, "begin", edge->is_begin);
     tsm_json_put_bool(j, "redundant", edge->is_redundant);
+    if (tsm_dependency_is_memory(edge))
+        tsm_memory_edge_json(j, edge);
     tsm_json_close(j, '}');
 }
 
@@ -308,8 +390,24 @@ static void put_escaped(const char *text, bool is_xml)
             putchar(*c);
 }
 
+static void dot_memory_edge(const struct tsm_dependency *edge)
+{
+    printf("  n%" PRIu64 " -> n%" PRIu64 " [label=\"%s, %s", edge->from, edge->to,
+           tsm_dependency_reason_name(edge->reason),
+           tsm_access_kind_name((enum tsm_access_kind)edge->access));
+    if (edge->size)
+        printf("\\n0x%" PRIx64 " + %" PRIu64, edge->start, edge->size);
+    if (edge->object)
+        printf("\\narray %" PRIu64, edge->object);
+    printf("\", style=dotted, constraint=false%s]\n", edge->is_unordered ? ", color=red" : "");
+}
+
 static void dot_edge(void *user, const struct tsm_dependency *edge)
 {
+    if (tsm_dependency_is_memory(edge)) {
+        dot_memory_edge(edge);
+        return;
+    }
     printf("  n%" PRIu64 " -> n%" PRIu64 " [label=\"%s", edge->from, edge->to,
            edge->reason == TSM_DEPENDS_STREAM ? "" : tsm_dependency_reason_name(edge->reason));
     if (edge->object)
@@ -378,7 +476,7 @@ static void print_graphml(const struct run *run)
 
 /* ---- searches -------------------------------------------------------------------------------- */
 
-static void begin_steps(struct tsm_table *t, const char *title)
+static void begin_steps(struct tsm_table *t, const char *title, bool is_memory)
 {
     t->title = title;
     tsm_table_column(t, "steps", "steps", TSM_CELL_COUNT);
@@ -386,13 +484,17 @@ static void begin_steps(struct tsm_table *t, const char *title)
     tsm_table_column(t, "thread", "thread", TSM_CELL_COUNT);
     tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
     tsm_table_column(t, "reason", "reason", TSM_CELL_TEXT);
-    tsm_table_column(t, "event", "event", TSM_CELL_COUNT);
+    if (is_memory)
+        tsm_memory_edge_columns(t);
+    else
+        tsm_table_column(t, "event", "event", TSM_CELL_COUNT);
     tsm_table_column(t, "before", "before", TSM_CELL_COUNT);
     tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
     tsm_table_column(t, "kernel", "kernel", TSM_CELL_NAME);
 }
 
-static void put_step(struct tsm_table *t, const struct tsm_dependency_step *step)
+/* A step without an edge that is not the first comes before something unknown. */
+static void put_step(struct tsm_table *t, const struct tsm_dependency_step *step, bool is_memory)
 {
     const struct tsm_dependency *edge = step->edge;
 
@@ -400,11 +502,22 @@ static void put_step(struct tsm_table *t, const struct tsm_dependency_step *step
     tsm_table_number(t, step->node->seq);
     tsm_table_number(t, step->node->thread);
     put_stream(t, step->node);
-    tsm_table_text(t, edge ? tsm_dependency_reason_name(edge->reason) : NULL);
-    tsm_table_number_or_unknown(t, edge && edge->object, edge ? edge->object : 0);
+    tsm_table_text(t, edge          ? tsm_dependency_reason_name(edge->reason)
+                      : step->count ? tsm_dependency_reason_name(TSM_DEPENDS_UNKNOWN)
+                                    : NULL);
+    if (is_memory)
+        tsm_memory_edge_cells(t, edge);
+    else
+        tsm_table_number_or_unknown(t, edge && edge->object, edge ? edge->object : 0);
     tsm_table_number_or_unknown(t, edge, edge ? edge->to : 0);
     tsm_table_text(t, call_name(step->node));
     tsm_table_text(t, step->node->kernel);
+}
+
+static void begin_json(struct tsm_json *j, const struct run *run)
+{
+    tsm_json_begin(j, "tsgraph/1");
+    tsm_json_put_string(j, "trace", sbt_reader_name(run->reader));
 }
 
 static void print_steps(const struct run *run, struct tsm_table *t)
@@ -415,10 +528,34 @@ static void print_steps(const struct run *run, struct tsm_table *t)
         tsm_table_print(t, top_of(run->v));
         return;
     }
-    tsm_json_begin(&j, "tsgraph/1");
-    tsm_json_put_string(&j, "trace", sbt_reader_name(run->reader));
+    begin_json(&j, run);
     tsm_table_print_json(t, &j, top_of(run->v));
     tsm_json_end(&j);
+}
+
+/* The same with the conflicts of the node. */
+static void print_steps_and_conflicts(const struct run *run, struct tsm_table *t,
+                                      const struct tsm_dependency_node *node)
+{
+    const struct tsm_dependency_graph *g = &run->graph;
+    struct tsm_table conflicts = {.name = "conflicts"};
+    struct tsm_json j = {.out = stdout};
+
+    begin_conflicts(&conflicts, "what it conflicts with");
+    for (size_t e = node->first_edge; e < node[1].first_edge; e++)
+        if (tsm_dependency_is_memory(&g->edges[e]))
+            put_conflict(&conflicts, run, &g->edges[e]);
+    if (run->v->json) {
+        begin_json(&j, run);
+        tsm_table_print_json(t, &j, top_of(run->v));
+        tsm_table_print_json(&conflicts, &j, top_of(run->v));
+        tsm_json_end(&j);
+    } else {
+        tsm_table_print(t, top_of(run->v));
+        putchar('\n');
+        tsm_table_print(&conflicts, top_of(run->v));
+    }
+    tsm_table_finish(&conflicts);
 }
 
 /* Returns NULL after a complaint. */
@@ -444,13 +581,58 @@ static int print_why(const struct run *run)
     if (!node)
         return TSM_EXIT_ERROR;
     error = tsm_dependency_graph_before(&list, &count, &run->graph, node, NULL);
-    begin_steps(&table, "what it had to wait for");
+    begin_steps(&table, "what it had to wait for", false);
     for (size_t i = 0; i < count && !error; i++)
-        put_step(&table, &list[i]);
-    if (!error)
+        put_step(&table, &list[i], false);
+    if (!error && run->v->memory)
+        print_steps_and_conflicts(run, &table, node);
+    else if (!error)
         print_steps(run, &table);
     tsm_table_finish(&table);
     free(list);
+    return error ? tsm_complain_error() : TSM_EXIT_OK;
+}
+
+static void print_kinds(const struct run *run, struct tsm_table *t,
+                        const struct tsm_contributors *c)
+{
+    struct tsm_json j = {.out = stdout};
+
+    if (run->v->json) {
+        begin_json(&j, run);
+        tsm_json_put_open(&j, "rests_on", '{');
+        for (int i = 0; i < TSM_ACCESS_KIND_COUNT; i++)
+            tsm_json_put_u64(&j, tsm_access_kind_name((enum tsm_access_kind)i), c->kinds[i]);
+        tsm_json_close(&j, '}');
+        tsm_table_print_json(t, &j, top_of(run->v));
+        tsm_json_end(&j);
+        return;
+    }
+    tsm_table_print(t, top_of(run->v));
+    printf("\n%zu others contributed, by accesses that are", c->count - 1);
+    for (int i = 0; i < TSM_ACCESS_KIND_COUNT; i++)
+        printf("%s %s (%" PRIu64 ")", i ? "," : "", tsm_access_kind_name((enum tsm_access_kind)i),
+               c->kinds[i]);
+    putchar('\n');
+}
+
+static int print_slice(const struct run *run)
+{
+    const struct tsm_dependency_node *node = find_node(run, run->v->slice.to);
+    struct tsm_table table = {.name = "contributors"};
+    struct tsm_contributors found = {0};
+    int error;
+
+    if (!node)
+        return TSM_EXIT_ERROR;
+    error = tsm_contributors_find(&found, &run->graph, node);
+    begin_steps(&table, "what contributed to its bytes", true);
+    for (size_t i = 0; i < found.count && !error; i++)
+        put_step(&table, &found.list[i], true);
+    if (!error)
+        print_kinds(run, &table, &found);
+    tsm_table_finish(&table);
+    tsm_contributors_finish(&found);
     return error ? tsm_complain_error() : TSM_EXIT_OK;
 }
 
@@ -477,10 +659,10 @@ static int print_path(const struct run *run)
         return TSM_EXIT_ERROR;
     error = tsm_dependency_graph_before(&list, &count, &run->graph, to, from);
     step = error ? NULL : find_step(list, count, from->seq);
-    begin_steps(&table, "the chain between them");
+    begin_steps(&table, "the chain between them", false);
     for (const struct tsm_dependency_step *s = step; s;
          s = s->edge ? find_step(list, count, s->edge->to) : NULL)
-        put_step(&table, s);
+        put_step(&table, s, false);
     if (!error && (step || run->v->json))
         print_steps(run, &table);
     else if (!error)
@@ -498,6 +680,8 @@ static int print(const struct run *run)
 
     if (v->why.is_given)
         return print_why(run);
+    if (v->slice.is_given)
+        return print_slice(run);
     if (v->path.is_given)
         return print_path(run);
     if (v->json)
@@ -513,12 +697,15 @@ static int print(const struct run *run)
 
 static int check(const struct graph_values *v)
 {
-    if (v->why.is_given && v->path.is_given)
-        return tsm_complain("--why and --path: one at a time, please");
+    const int searches = v->why.is_given + v->slice.is_given + v->path.is_given;
+
+    if (searches > 1)
+        return tsm_complain("--why, --slice and --path: one at a time, please");
     if (v->json + v->dot + v->graphml > 1)
         return tsm_complain("--json, --dot and --graphml: one of them");
-    if ((v->why.is_given || v->path.is_given) && (v->dot || v->graphml))
-        return tsm_complain("--why and --path have no --dot or --graphml: they print lists");
+    if (searches && (v->dot || v->graphml))
+        return tsm_complain("--why, --slice and --path have no --dot or --graphml: they print "
+                            "lists");
     return 0;
 }
 
@@ -539,12 +726,17 @@ static int run_graph(const struct tsm_command *command, void *values, const stru
     if (!error)
         error = tsm_selection_seqs(&run.filter, run.reader);
     if (!error)
-        error = tsm_dependency_graph_make(&run.graph, run.reader);
+        error = tsm_dependency_graph_make(&run.graph, run.reader,
+                                          run.v->memory || run.v->slice.is_given);
     tsm_trace_show_progress(run.reader, NULL);
     status = error ? tsm_complain_error() : print(&run);
     if (!error && run.graph.passed_count)
         tsm_note("%s: %" PRIu64 " commands are not in the graph: it knows CUDA's alone so far",
                  tsm_clean(sbt_reader_name(run.reader)), run.graph.passed_count);
+    if (!error && run.graph.left_out)
+        tsm_note("%s: %" PRIu64 " edges or accesses of memory were left out: there were too many, "
+                 "or records came late",
+                 tsm_clean(sbt_reader_name(run.reader)), run.graph.left_out);
     tsm_trace_note_damage(run.reader, &noted);
     tsm_dependency_graph_finish(&run.graph);
     sbt_reader_destroy(run.reader);
@@ -559,12 +751,18 @@ const struct tsm_command tsm_command_graph = {
         "Finds out which commands and waits of the host had to be over before a command could "
         "begin: by the order of its stream, events, the default stream, and what the thread that "
         "sent it had waited for. An edge is redundant when the others say as much; waits that have "
-        "only such edges waited for what was known to be over. It follows calls, not what commands "
-        "read and write or what threads of the program tell each other.\n\n"
+        "only such edges waited for what was known to be over. What threads of the program tell "
+        "each other it does not know.\n\n"
+        "With --memory it adds which commands access the same bytes, one of them to write. Copies "
+        "and fills declare their bytes; a kernel may read and write all that its arguments lead "
+        "to (reachable). Two such commands without an order are a race, where the accesses are "
+        "declared, and may be one else.\n\n"
         "Knows CUDA; commands of other APIs are counted and left out.",
     .examples = "tracesmith graph trace.sbt\n"
                 "tracesmith graph --why=812 trace.sbt\n"
                 "tracesmith graph --path=98:812 trace.sbt\n"
+                "tracesmith graph --memory trace.sbt\n"
+                "tracesmith graph --slice=812 trace.sbt\n"
                 "tracesmith graph --dot --needed --range=0:200 trace.sbt | dot -Tsvg >graph.svg\n",
     .exit_status = "0|done\n"
                    "1|--path: the one did not have to wait for the other\n"
