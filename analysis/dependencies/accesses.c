@@ -5,6 +5,7 @@
 #include "api/traits.h"
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -76,13 +77,24 @@ static const struct tsm_allocation *holder(const struct tsm_memory *memory, uint
 
 /* ---- variables of modules -------------------------------------------------------------------- */
 
+uint64_t tsm_accesses_object(const struct sbt_record *record, const struct sbt_schema *schema,
+                             enum sbt_role role)
+{
+    const int slot = sbt_schema_role(schema, role);
+    const char *type = slot < 0 ? "" : schema->fields[slot].detail;
+
+    if (slot < 0 || (uint32_t)slot >= record->slot_count || !record->slots[slot])
+        return 0;
+    return tsm_hash64(type, strlen(type)) ^ record->slots[slot] * 0x9e3779b97f4a7c15u;
+}
+
 /* Notes what comes from another object: functions, variables. Both name it as their parent. */
 static int note_of_module(struct tsm_accesses *a, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
-    const uint64_t module = sbt_record_role(schema, record, SBT_ROLE_PARENT, 0),
+    const uint64_t module = tsm_accesses_object(record, schema, SBT_ROLE_PARENT),
                    address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0),
-                   object = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
+                   object = tsm_accesses_object(record, schema, SBT_ROLE_OBJECT);
     const struct tsm_module_variable variable = {
         address, sbt_record_role(schema, record, SBT_ROLE_SIZE, 0), module};
 
@@ -104,7 +116,7 @@ static int note_of_module(struct tsm_accesses *a, const struct sbt_record *recor
 
 static int add_variables(const struct command *c)
 {
-    const uint64_t function = sbt_record_role(c->schema, c->record, SBT_ROLE_FUNCTION, 0),
+    const uint64_t function = tsm_accesses_object(c->record, c->schema, SBT_ROLE_FUNCTION),
                    module = tsm_map_get(&c->a->modules, function, 0);
     int error = 0;
 

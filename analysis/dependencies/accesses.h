@@ -33,6 +33,8 @@ enum tsm_access_kind {
     TSM_ACCESS_KIND_COUNT
 };
 
+#define TSM_ACCESS_ID_MASK 0xffffffffffffffu /* of an object's number: its id */
+
 struct tsm_access {
     uint64_t start, size; /* what of it lies below 2^64 */
     enum tsm_access_kind kind;
@@ -79,6 +81,11 @@ int tsm_accesses_note_core(struct tsm_accesses *a, const struct sbt_record *reco
 void tsm_accesses_free(struct tsm_accesses *a, const struct tsm_memory_node *change);
 
 void tsm_accesses_finish(struct tsm_accesses *a);
+
+/* Returns a number that stands for the object in a record's field with the role, by its type and
+ * id; 0: there is none. */
+uint64_t tsm_accesses_object(const struct sbt_record *record, const struct sbt_schema *schema,
+                             enum sbt_role role);
 
 /* "declared", "reachable", "unknown". */
 const char *tsm_access_kind_name(enum tsm_access_kind kind);

@@ -8,7 +8,6 @@
 
 #define PIECES_MAX  64u   /* allocations that one range goes through: with more it is unknown */
 #define STREAMS_MAX 1024u /* of a context, that what may do anything conflicts with */
-#define ID_MASK     0xffffffffffffffu /* of the number of an object */
 
 /* Streams of one context. */
 struct tsm_memory_owner {
@@ -125,7 +124,7 @@ static int add_conflict(void *user, const struct tsm_history_entry *entry,
         kind = access->kind;
     edge.access = (uint8_t)(kind < entry->kind ? entry->kind : kind);
     if (access->is_object) {
-        edge.object = where->first & ID_MASK;
+        edge.object = where->first & TSM_ACCESS_ID_MASK;
     } else {
         edge.start = where->first;
         edge.size = where->last - where->first + 1;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`tracesmith graph --memory`: programs are recorded on the software GPU, and the conflicts of their commands are computed again here,
+"""`tracesmith graph --memory`, `tracesmith stream`: programs are recorded on the software GPU, and the conflicts of their commands are computed again here,
 byte for byte and each command against all earlier ones, from `tsview --json`. What is known to be over when a command begins comes from
 the other edges, which tests/e2e/graph.py checks."""
 
@@ -280,6 +280,46 @@ def slices():
     assert [row['size'] for row in found['contributors']] == [None, 512, 100, 20, 3], found
 
 
+def streams():
+    """`tracesmith stream` has the accesses, the edges of the graph, the events and the code of each command."""
+    for words in (['pipeline'], ['linked'], ['conflicts', 'random', '4', '200']):
+        record('s.sbt', words)
+        records = read('s.sbt')
+        commands, graph = Commands(records), json.loads(tool('graph', '--json', 's.sbt'))
+        seen, code = [], set()
+        for number in sorted({r['stream'] for r in records if r['stream'] is not None and r['position'] and r['kind'] != 'sync'}):
+            found = json.loads(tool('stream', '--json', '--code', str(number), 's.sbt'))
+            positions = [command['position'] for command in found['commands']]
+            assert positions == sorted(positions) and found['stream'] == number, found
+            text = tool('stream', '--code', str(number), 's.sbt')
+            assert ('.visible .entry' in text) == bool(found['code']), text
+            assert all(f'{command["seq"]:8}  {command["position"]:8}' in text for command in found['commands']), text
+            seen += [command['seq'] for command in found['commands']]
+            code |= {module['text'] for module in found['code']}
+            for command in found['commands']:
+                same_command(command, commands, graph)
+            assert all(module['hash'] in {command['code'] for command in found['commands']} for module in found['code']), found
+        kinds = ('command', 'signal', 'wait')
+        assert sorted(seen) == [r['seq'] for r in records if r['position'] and r['kind'] in kinds and 'failed' not in r['flags']]
+        assert code and all('.visible .entry' in text for text in code), code
+    assert 'has no commands' in subprocess.run([BIN / 'tracesmith', 'stream', '999', 's.sbt'], capture_output=True, text=True, check=False).stderr
+    tool('stream', 'one', 's.sbt', status=2)
+
+
+def same_command(command, commands, graph):
+    seq = command['seq']
+    r = commands.records[seq]
+    assert (command['call'], command['kernel'], command['position']) == (r['call'], r['args'].get('name'), r['position'])
+    assert command['signals'] == (int(str(r['args']['hEvent']).split('#')[-1]) if r['kind'] == 'signal' else None), (command, r)
+    assert [(e['from'], e['reason'], e['event']) for e in command['waits']] == [
+        (e['from'], e['reason'], e['event']) for e in graph['edges'] if e['to'] == seq], command
+    expected = {(a.start, a.end - a.start, KINDS[a.kind], a.reads, a.writes) for a in commands.accesses.get(seq, ())}
+    assert {(int(a['start'], 0), a['size'], a['access'], a['reads'], a['writes']) for a in command['accesses']} == expected, (command, expected)
+    assert command['unknown'] == (seq in commands.unknown) and (command['code'] is not None) == ('arguments' in r['args']), command
+    for a in command['accesses']:
+        assert a['allocation'] is None or int(a['allocation'], 0) + a['offset'] == int(a['start'], 0), a
+
+
 def hostile():
     """Sizes near 2^64, many allocations, many parts of one."""
     fill, copy = (next(r['seq'] for r in read('race.sbt') if r['call'].startswith(call)) for call in ('cuMemset', 'cuMemcpy'))
@@ -315,6 +355,7 @@ def main():
         assert count > 2000 and racing > 200, (count, racing)
         races()
         slices()
+        streams()
         hostile()
 
 

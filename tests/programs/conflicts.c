@@ -110,7 +110,7 @@ static void random_step(void)
         CU(cuStreamWaitEvent(streams[below(STREAMS)], event, 0));
         break;
     case 8:
-        CU(cuMemsetD2D8Async(a + to, 64, 1, 16, 1 + below((SIZE - to) / 64 + 1), stream));
+        CU(cuMemsetD2D8Async(a + to / 2, 64, 1, 16, 1 + below(100), stream));
         break;
     default:
         if (below(3))
