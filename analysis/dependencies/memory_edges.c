@@ -118,7 +118,8 @@ static int add_conflict(void *user, const struct tsm_history_entry *entry,
                                   .is_unordered = !ordered,
                                   .is_partial = access->kind != TSM_ACCESS_DECLARED};
 
-    if (!entry->position && !n->is_command) /* both are the program's */
+    /* Both are the program's: that matters only where something of the first may be left. */
+    if (!entry->position && !n->is_command && !edge.is_partial)
         return 0;
     if (kind < access->kind)
         kind = access->kind;
@@ -310,7 +311,8 @@ static void begin(struct tsm_memory_edges *m)
     m->round++;
 }
 
-/* Adds all accesses. Returns 1 if one of them cannot be told: then it may be anything. */
+/* Adds all accesses, reads first: a write covers what they are to find. Returns 1 if one of them
+ * cannot be told: then it may be anything. */
 static int add_accesses(struct noting *n, bool *reads)
 {
     const struct tsm_accesses *a = &n->m->accesses;
@@ -318,8 +320,10 @@ static int add_accesses(struct noting *n, bool *reads)
 
     for (size_t i = 0; i < a->count && !error; i++) {
         *reads |= a->list[i].reads;
-        error = add_access(n, &a->list[i]);
+        error = a->list[i].reads ? add_access(n, &a->list[i]) : 0;
     }
+    for (size_t i = 0; i < a->count && !error; i++)
+        error = a->list[i].reads ? 0 : add_access(n, &a->list[i]);
     return error;
 }
 

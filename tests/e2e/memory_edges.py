@@ -5,6 +5,7 @@ byte for byte and each command against all earlier ones, from `tsview --json`. W
 the other edges, which tests/e2e/graph.py checks."""
 
 import bisect
+import functools
 import json
 import os
 import pathlib
@@ -49,6 +50,7 @@ class Commands:
                 continue
             self.records[r['seq']] = r
             self.note(r)
+            self.accesses.get(r['seq'], []).sort(key=lambda a: not a.reads)  # a write covers what reads are to find
 
     def holder(self, address):
         for start, size in self.live.items():
@@ -168,6 +170,7 @@ def known_over(graph):
         known = known | before[seq] | (set() if taught.get(seq) or not nodes[seq]['command'] else {seq})
         after.append(known)
 
+    @functools.lru_cache(None)
     def of(seq):
         at = bisect.bisect_left(waits, seq)
         heard = after[at - 1] if at else set()
@@ -194,29 +197,96 @@ def naive(commands, over):
     return found
 
 
+def ended(commands, over, seq, a, old_seq, old):
+    """Whether an access was over when another one began."""
+    r, before = commands.records[seq], commands.records[old_seq]
+    return (before['call'] == 'host_write' or old.in_call or (a.in_call and a.reads) or
+            (r['call'] == 'host_write' and 'held' in r['flags']) or old_seq in over(seq))
+
+
 def visit(commands, over, found, history, seq, a, size):
-    host, is_over = commands.records[seq]['call'] == 'host_write', over(seq)
-    held = 'held' in commands.records[seq]['flags']
-
-    def ended(old_seq, old):
-        from_host = commands.records[old_seq]['call'] == 'host_write'
-        return from_host or old.in_call or (a.in_call and a.reads) or (host and held) or old_seq in is_over
-
+    host = commands.records[seq]['call'] == 'host_write'
     for old_seq, old, covered in history:
         kind = max(old.kind, a.kind)
-        both_host = host and commands.records[old_seq]['call'] == 'host_write'
+        both_host = host and a.kind == DECLARED and commands.records[old_seq]['call'] == 'host_write'
         if old_seq == seq or not (a.writes or old.writes) or min(covered, default=9) <= kind or both_host:
             continue
         reason = REASONS[0 if old.writes and a.reads else 1 if old.writes else 2]
-        entry = found.setdefault((old_seq, seq, reason), [set(), not ended(old_seq, old), 0])
+        entry = found.setdefault((old_seq, seq, reason), [set(), not ended(commands, over, seq, a, old_seq, old), 0])
         entry[0].add(KINDS[kind])
         entry[2] += size
     if a.in_call and a.reads:
         return
     for old_seq, old, covered in history:
-        if (a.writes or not old.writes) and (old_seq == seq or (a.writes and a.kind == REACHABLE) or ended(old_seq, old)):
+        if (a.writes or not old.writes) and (old_seq == seq or (a.writes and a.kind == REACHABLE) or
+                                             ended(commands, over, seq, a, old_seq, old)):
             covered.add(a.kind)
     history.append((seq, a, set()))
+
+
+class Slices:
+    """What contributed to the bytes of a command, byte for byte: all earlier writes that no sure one has replaced."""
+
+    def __init__(self, commands, over):
+        self.commands, self.over = commands, over
+        self.cuts = sorted({edge for list_ in commands.accesses.values() for a in list_ for edge in (a.start, a.end)} |
+                           {edge for ends in commands.freed.values() for edge in ends})
+        self.known = {}
+
+    def parts(self, start, end):
+        return range(bisect.bisect_left(self.cuts, start), bisect.bisect_left(self.cuts, end))
+
+    def writers(self, seq, part):
+        """Writes that a read of these bytes by a command may find."""
+        found, first = [], self.cuts[part]
+        for old_seq in sorted({*self.commands.accesses, *self.commands.freed}):
+            if old_seq >= seq:
+                break
+            ends = self.commands.freed.get(old_seq)
+            if ends and ends[0] <= first < ends[1]:
+                found = []
+            for a in self.commands.accesses.get(old_seq, ()):
+                if a.writes and a.start <= first < a.end:
+                    found = [(s, w) for s, w in found if a.kind != DECLARED or not ended(self.commands, self.over, old_seq, a, s, w)]
+                    found.append((old_seq, a))
+        return found
+
+    def of(self, seq):
+        todo, seen, reached = [], set(), {seq}
+        for a in self.commands.accesses.get(seq, ()):
+            if a.reads or a.kind != DECLARED:
+                todo += [(seq, part) for part in self.parts(a.start, a.end)]
+        while todo:
+            at = todo.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            if at not in self.known:
+                self.known[at] = self.writers(*at)
+            for writer, w in self.known[at]:
+                if w.kind != DECLARED:
+                    todo.append((writer, at[1]))
+                if writer not in reached:
+                    reached.add(writer)
+                    for a in self.commands.accesses[writer]:
+                        todo += [(writer, part) for part in self.parts(a.start, a.end)] if a.reads else []
+        return reached
+
+
+def compare_slices(name, records):
+    """The tool may say more: it keeps the first and the last byte that are asked for of what a command wrote."""
+    commands = Commands(records)
+    slices = Slices(commands, known_over(json.loads(tool('graph', '--memory', '--json', name))))
+    total = more = 0
+    for seq in sorted(commands.accesses)[-60::3]:
+        found = json.loads(tool('graph', '--json', f'--slice={seq}', name))
+        got, expected = {row['seq'] for row in found['contributors']}, slices.of(seq)
+        assert expected <= got and len(got) == len(found['contributors']), (name, seq, expected - got)
+        assert sum(found['rests_on'].values()) == len(got) - 1, found['rests_on']
+        total += len(expected)
+        more += len(got - expected)
+    assert more * 50 <= total, (name, more, total)
+    return total, more
 
 
 def compare(name, records, graph):
@@ -278,6 +348,20 @@ def slices():
     assert calls == ['cuMemcpy', 'cuMemcpyDtoD_v2', 'cuMemsetD16_v2', 'cuMemsetD16Async', 'cuMemsetD8Async'], found
     assert found['rests_on'] == {'declared': 4, 'reachable': 0, 'unknown': 0}, found
     assert [row['size'] for row in found['contributors']] == [None, 512, 100, 20, 3], found
+    for words in (['conflicts', 'random', '5', '300'], ['conflicts', 'random', '6', '300'], ['staging', '5', '80'], ['copies']):
+        record('slices.sbt', words)
+        print(f'{" ".join(words)}: %u contributed, %u more are shown' % compare_slices('slices.sbt', read('slices.sbt')))
+
+
+def unknown():
+    """Whatever a graph's launch does, it may have read all that was written before it."""
+    record('graphs.sbt', ['graphs'])
+    records = read('graphs.sbt')
+    launch = next(r['seq'] for r in records if 'GraphLaunch' in r['call'] and 'failed' not in r['flags'])
+    after = next(r['seq'] for r in records if r['seq'] > launch and r['call'].startswith('cuMemcpyDtoH') and 'captured' not in r['flags'])
+    found = json.loads(tool('graph', '--json', f'--slice={after}', 'graphs.sbt'))
+    writers = {r['seq'] for r in records if r['kind'] == 'command' and r['position'] and r['seq'] < launch}
+    assert {launch} | writers <= {row['seq'] for row in found['contributors']} and found['rests_on']['unknown'] > 0, (found, writers)
 
 
 def streams():
@@ -355,6 +439,7 @@ def main():
         assert count > 2000 and racing > 200, (count, racing)
         races()
         slices()
+        unknown()
         streams()
         hostile()
 

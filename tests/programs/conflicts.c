@@ -85,7 +85,7 @@ static void random_step(void)
     CUstream stream = below(8) ? streams[below(STREAMS)] : NULL;
     CUdeviceptr a = memories[below(KINDS)], b = memories[below(KINDS)];
 
-    switch (below(10)) {
+    switch (below(11)) {
     case 0:
     case 1:
         CU(cuMemsetD8Async(a + to, 3, size, stream));
@@ -111,6 +111,13 @@ static void random_step(void)
         break;
     case 8:
         CU(cuMemsetD2D8Async(a + to / 2, 64, 1, 16, 1 + below(100), stream));
+        break;
+    case 9:
+        if (below(6))
+            break;
+        CU(cuCtxSynchronize());
+        CU(cuMemFree_v2(memories[1]));
+        CU(cuMemAlloc_v2(&memories[1], SIZE));
         break;
     default:
         if (below(3))
