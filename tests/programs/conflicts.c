@@ -147,8 +147,26 @@ static void parts(unsigned count)
     CU(cuMemAlloc_v2(&address, (size_t)count * 8));
     for (unsigned i = 0; i < count; i++)
         CU(cuMemsetD8Async(address + i * 8, 1, 4, streams[i % STREAMS]));
+    CU(cuMemsetD8Async(address + 4, 1, 4, streams[1])); /* which nothing else has written */
     for (unsigned i = 0; i < count; i++)
         launch_fill(address, streams[i % STREAMS]);
+    CU(cuCtxSynchronize());
+    CU(cuMemsetD8Async(address, 1, (size_t)count * 8, streams[0]));
+    launch_fill(address, streams[0]);
+    CU(cuMemsetD8Async(address + 4, 1, 4, streams[1]));
+}
+
+static void do_nothing(void *user)
+{
+    (void)user;
+}
+
+static void function(void)
+{
+    CU(cuMemsetD8Async(memories[0], 1, 8, streams[0]));
+    CU(cuMemsetD8Async(memories[1], 1, 8, streams[0]));
+    CU(cuLaunchHostFunc(streams[0], do_nothing, NULL));
+    CU(cuMemcpyDtoDAsync_v2(memories[0] + 8, memories[2], 8, streams[0]));
 }
 
 int main(int argc, char **argv)
@@ -162,6 +180,8 @@ int main(int argc, char **argv)
         stored();
     else if (!strcmp(kind, "variable"))
         variable(module);
+    else if (!strcmp(kind, "function"))
+        function();
     else if (!strcmp(kind, "many"))
         many((unsigned)atoi(argv[2]));
     else if (!strcmp(kind, "parts"))
