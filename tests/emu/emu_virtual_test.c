@@ -568,6 +568,28 @@ static void conditional(void)
     OK(cuGraphDestroy(graph));
 }
 
+/* The clock goes where it is set, also back; a later call adds its cost there. */
+static void set_clock(void)
+{
+    CUstream a = stream_of(CU_STREAM_NON_BLOCKING, 0), b = stream_of(CU_STREAM_NON_BLOCKING, 0);
+    struct tsm_emu_ticket *late, *early;
+
+    CHECK(times->version >= 2);
+    begin();
+    times->set_now(times->now() + 5000);
+    SENT(late, spin(a, 1, 900));
+    NOW(5010);
+    times->set_now(times->now() - 5010 + 300);
+    SENT(early, spin(b, 1, 300));
+    NOW(310);
+    OK(cuCtxSynchronize());
+    RAN(early, 360, 760);
+    RAN(late, 5060, 6060);
+    NOW(6060);
+    OK(cuStreamDestroy_v2(a));
+    OK(cuStreamDestroy_v2(b));
+}
+
 int main(void)
 {
     static const char text[] = PTX_HEAD PTX_SPIN
@@ -596,6 +618,7 @@ int main(void)
     gone_streams();
     values();
     aside();
+    set_clock();
     timer();
     graph_branches();
     graph_in_graph();

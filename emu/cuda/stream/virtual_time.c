@@ -34,6 +34,12 @@ void emu_clock_advance(uint64_t ns)
         clock_ns = ns;
 }
 
+void emu_clock_set(uint64_t ns)
+{
+    if (emu_settings.is_virtual)
+        clock_ns = ns;
+}
+
 void emu_clock_aside(bool begins)
 {
     aside += begins ? 1 : -1u;

@@ -27,6 +27,9 @@ void emu_clock_charge(void);
  */
 void emu_clock_advance(uint64_t ns);
 
+/* Sets the thread's clock, also back. */
+void emu_clock_set(uint64_t ns);
+
 /* The thread's clock stands still from here on, and what it sends takes no time; false: it goes on
  * again. */
 void emu_clock_aside(bool begins);
