@@ -24,6 +24,7 @@
 
 #include "api/api.h"
 #include "replay/save.h"
+#include "replay/schedule_order.h"
 #include "tracesmith/replay.h"
 
 /* An allocation of device-visible memory of the replay, under its recorded address. */
@@ -130,6 +131,23 @@ struct tsm_backend_timing {
     /* Writes what is known of the device's clocks and power into out[size]; "": nothing. Optional.
      */
     void (*clocks)(struct tsm_backend_state *state, char *out, size_t size);
+};
+
+/* Commands that a schedule (replay/schedule.h) moves. Without this table schedules are refused. */
+struct tsm_backend_schedule {
+    /* The next command that is submitted is sent at `ns` since the run began, by the device's
+     * virtual time. Returns false where time is real: then who calls waits until then. */
+    bool (*send_at)(struct tsm_backend_state *state, uint64_t ns);
+    /* Keeps what later records change and this command, which is submitted behind them, must not
+     * see. Nothing else runs. */
+    int (*leave)(struct tsm_backend_state *state, const struct sbt_record *record);
+    /* Returns whether a record that is no command may come before a command that was sent before
+     * it. One that creates, asks or waits may. Optional: no other may. */
+    bool (*commutes)(struct tsm_backend_state *state, const struct sbt_record *record);
+    /* Says what a command may have to do with memory of the host. All records were planned.
+     * Optional: nothing. */
+    enum tsm_host_use (*host_use)(struct tsm_backend_state *state, const struct sbt_record *record,
+                                  const struct sbt_schema *schema);
 };
 
 /* Pictures and resources that are written on the way (struct tsm_replay_options). Without this
@@ -255,6 +273,7 @@ struct tsm_backend {
     const struct tsm_backend_checkpoint *checkpoint;
     const struct tsm_backend_loop *loop;
     const struct tsm_backend_timing *timing;
+    const struct tsm_backend_schedule *schedule;
     const struct tsm_backend_inspect *inspect;
     const struct tsm_backend_compare *compare;
     const struct tsm_backend_report *report;

@@ -6,6 +6,7 @@
 
 #include "replay/closing.h"
 #include "replay/save.h"
+#include "replay/schedule_run.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -65,7 +66,10 @@ static int begin_run(struct tsm_replay *p)
     p->first_submit_ns = 0;
     tsm_crew_init(p->crew);
     /* With a single stream, a separate host worker would only ping-pong. */
-    p->is_alone = p->backend->host_runs_behind && p->plan.sending_count <= 1 && !p->options.permute;
+    p->is_alone = p->backend->host_runs_behind && p->plan.sending_count <= 1 &&
+                  !p->options.permute && !p->scheduled;
+    if (p->scheduled)
+        tsm_schedule_run_begin(p->scheduled);
     return tsm_worker_create(&p->host, p->crew, SBT_STREAM_NONE);
 }
 
@@ -504,6 +508,8 @@ static int make(struct tsm_replay *p)
         error = check_whole(p);
     if (!error)
         error = check_checkpoint(p);
+    if (!error && p->options.schedule)
+        error = tsm_schedule_check(p);
     if (!error)
         error = find_need(p);
     if (!error && !p->options.dry_run && p->backend->prepare)
@@ -546,6 +552,7 @@ void tsm_replay_destroy(struct tsm_replay *p)
         tsm_dependency_slice_finish(&p->need);
     tsm_reachability_finish(&p->connected);
     tsm_verify_finish(&p->verify);
+    tsm_schedule_run_finish(p->scheduled);
     free(p->loop_ns);
     free((void *)p->options.filter.streams);
     free(p);

@@ -15,6 +15,8 @@
 #include "replay/worker.h"
 #include "tracesmith/analysis.h"
 
+struct tsm_schedule_run;
+
 struct tsm_replay {
     struct sbt_reader *reader;
     struct tsm_replay_options options; /* its own copy of the filter's streams */
@@ -22,6 +24,7 @@ struct tsm_replay {
     const struct sbt_checkpoint *from; /* NULL: from the beginning */
     struct tsm_backend_state *state;
     struct tsm_plan plan;
+    struct tsm_schedule_run *scheduled; /* NULL: the recorded order */
     struct tsm_dependency_slice need;
     bool has_need;
     struct tsm_reachability connected; /* with the streams that are wanted */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "replay/schedule_run.h"
 
 typedef unsigned long long ull; /* for formats */
 
@@ -85,7 +86,8 @@ static bool is_explained(struct tsm_replay *p)
 {
     struct tsm_replay_result *r = &p->result;
     const struct tsm_plan *plan = &p->plan;
-    uint64_t at = p->verify.first_result_seq;
+    const uint64_t at = p->verify.first_result_seq;
+    const uint64_t before = p->scheduled ? UINT64_MAX : at; /* what a schedule has before it */
     char names[160];
 
     if (p->verify.first_translated) {
@@ -95,22 +97,22 @@ static bool is_explained(struct tsm_replay *p)
                (ull)r->difference_count, (ull)r->checksum_count, (ull)p->verify.first_translated);
         return true;
     }
-    if (plan->harmful.count && plan->harmful.first_seq < at) {
-        tsm_left_out_names(&plan->harmful, at, names, sizeof(names));
+    if (plan->harmful.count && plan->harmful.first_seq < before) {
+        tsm_left_out_names(&plan->harmful, before, names, sizeof(names));
         answer(r, TSM_CANNOT_TELL,
                "%llu of %llu results differ, but calls that are not modelled come before, which "
                "may be why: %s",
                (ull)r->difference_count, (ull)r->checksum_count, names);
         return true;
     }
-    if (plan->missing_seq < at) {
+    if (plan->missing_seq < before) {
         answer(r, TSM_CANNOT_TELL,
                "%llu of %llu results differ, but records before them are missing from the trace, "
                "which may be why",
                (ull)r->difference_count, (ull)r->checksum_count);
         return true;
     }
-    if (p->stall.count && p->stall.first_at <= at) {
+    if (p->stall.count && p->stall.first_at <= before) {
         answer(r, TSM_CANNOT_TELL,
                "%llu of %llu results differ, but what the program wrote while record %llu or what "
                "it waits for ran was given to it when it did not come to its end, which may be why",
@@ -239,6 +241,7 @@ static bool is_uncompared(struct tsm_replay *p)
         "others may have written the same bytes by then: another command, or the program, which "
         "could "
         "see in its memory that they were there",
+        "by the schedule other commands were carried out by then",
     };
     const struct tsm_verify *v = &p->verify;
     int worst = 0;
@@ -258,6 +261,25 @@ static bool is_uncompared(struct tsm_replay *p)
     answer(&p->result, TSM_CANNOT_TELL, "%llu recorded result%s not compared: %s",
            (ull)p->result.uncompared_count, p->result.uncompared_count == 1 ? " was" : "s were",
            reasons[worst]);
+    return true;
+}
+
+/* ---- a schedule --------------------------------------------------------------------------- */
+
+/* Answers "cannot tell" if the program may have made what it sent of a result that is there only
+ * later by the schedule: the replay sends what was recorded in any case. Returns whether it did. */
+static bool is_ahead(struct tsm_replay *p)
+{
+    const struct tsm_schedule_run *s = p->scheduled;
+
+    if (!s || !s->ahead_count)
+        return false;
+    answer(&p->result, TSM_CANNOT_TELL,
+           "all %llu results are equal, but record %llu%s came before result %llu was there, which "
+           "the program had read by then: whether it needed that for the bytes it sent or wrote, "
+           "no record shows",
+           (ull)p->result.checksum_count, (ull)s->ahead_seq,
+           s->ahead_count > 1 ? " and others" : "", (ull)s->ahead_result);
     return true;
 }
 
@@ -339,6 +361,7 @@ int tsm_verdict(struct tsm_replay *p)
 
     count(p);
     r->early_count = p->stall.count;
+    r->ahead_count = p->scheduled ? p->scheduled->ahead_count : 0;
     if (p->options.dry_run)
         answer(r, TSM_CANNOT_TELL, "nothing was run: this was a dry run");
     else if (r->untranslated_count)
@@ -351,7 +374,7 @@ int tsm_verdict(struct tsm_replay *p)
     else if (r->difference_count && !is_explained(p))
         answer_different(p);
     else if (r->difference_count || is_tainted(p) || is_cut_short(p) || is_incomplete(p) ||
-             is_uncompared(p))
+             is_uncompared(p) || is_ahead(p))
         return 0;
     else if (!r->checksum_count)
         return answer_nothing(p);

@@ -19,6 +19,7 @@ enum tsm_uncompared {
     TSM_UNCOMPARED_TIMES,   /* it holds times of the GPU, which are others in each run */
     TSM_UNCOMPARED_TAKEN,   /* what was recorded took its place: the program may have written it */
     TSM_UNCOMPARED_SHARED,  /* another command, or the program, may have written some of it */
+    TSM_UNCOMPARED_ORDER,   /* by a schedule memory holds something else at that moment */
     TSM_UNCOMPARED_COUNT
 };
 

@@ -5,7 +5,7 @@
  * submitted. What the program waited for, we wait for: a later record may depend on it in ways that
  * no record shows.
  */
-#include "replay/player.h"
+#include "replay/walk.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "api/traits.h"
 #include "base/clock.h"
 #include "format/filter.h"
+#include "replay/schedule_run.h"
 
 #define PROGRESS_RECORDS 4096 /* between two calls of options.progress */
 
@@ -48,7 +49,7 @@ static int await_submitted(struct tsm_replay *p)
 
 /* Waits until all jobs dealt out so far to the stream and to the host's worker are done: waits of
  * the host and commands that are calls have returned then. */
-static int await_sent(struct tsm_replay *p, uint32_t stream)
+int tsm_walk_await_sent(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
     int error = settle_host(p);
@@ -73,7 +74,7 @@ static int find_stuck(struct tsm_replay *p, bool *is_stuck)
     return error;
 }
 
-static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
+int tsm_walk_wait_for_stream(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
     struct tsm_job job = {.kind = TSM_JOB_WAIT, .stream = stream};
@@ -123,7 +124,7 @@ static int wait_in_order(struct tsm_replay *p, bool is_whole)
     return error || !is_whole ? error : tsm_worker_add(p->host, &job, NULL);
 }
 
-static int wait_for_device(struct tsm_replay *p)
+int tsm_walk_wait_for_device(struct tsm_replay *p)
 {
     int error = p->is_alone ? 0 : settle_host(p);
 
@@ -148,7 +149,7 @@ static bool in_range(const struct tsm_replay *p, const struct sbt_record *record
     return sbt_filter_in_range(&p->options.filter, record);
 }
 
-static void settle(struct tsm_replay *p, int equal)
+void tsm_walk_settle(struct tsm_replay *p, int equal)
 {
     if (!equal && !p->options.keep_going)
         p->stop = true;
@@ -213,17 +214,17 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
         return 0;
     }
     if (p->backend->waits_show_results && stream < p->order.track_count)
-        error = await_sent(p, (uint32_t)stream);
+        error = tsm_walk_await_sent(p, (uint32_t)stream);
     else if (!is_readback)
-        error = wait_for_device(p);
+        error = tsm_walk_wait_for_device(p);
     else if (p->order.tracks[stream].complete_position < position)
-        error = wait_for_stream(p, (uint32_t)stream);
+        error = tsm_walk_wait_for_stream(p, (uint32_t)stream);
     if (error)
         return error;
     equal = is_readback ? tsm_verify_readback(&p->verify, record, schema)
                         : tsm_verify_checksum(&p->verify, record, schema);
     if (equal >= 0)
-        settle(p, equal);
+        tsm_walk_settle(p, equal);
     return equal < 0 ? equal : 0;
 }
 
@@ -236,7 +237,7 @@ static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
 
     if (error || is_stuck)
         return error;
-    error = wait_for_device(p);
+    error = tsm_walk_wait_for_device(p);
     return error ? error : tsm_verify_regions(&p->verify, record);
 }
 
@@ -269,7 +270,7 @@ static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
     int error;
 
     if (!p->backend->sync || signal->is_skipped)
-        return wait_for_stream(p, signal->stream);
+        return tsm_walk_wait_for_stream(p, signal->stream);
     error = settle_host(p);
     if (!error)
         error = tsm_worker_add(p->host, &job, NULL);
@@ -306,13 +307,14 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
     else if (p->is_alone)
         error = wait_in_order(p, record->stream == SBT_STREAM_NONE);
     else if (record->stream != SBT_STREAM_NONE)
-        error = record->stream < p->order.track_count ? wait_for_stream(p, record->stream) : 0;
+        error =
+            record->stream < p->order.track_count ? tsm_walk_wait_for_stream(p, record->stream) : 0;
     else if (is_event_sync(schema) && tsm_order_signal(&p->order, record, schema, &signal))
         error = sync_event(p, record, schema, &signal);
     else if (is_event_sync(schema))
         error = 0; /* an event that was never signalled, or not in this replay */
     else
-        error = wait_for_device(p);
+        error = tsm_walk_wait_for_device(p);
     if (!error && p->options.grain >= TSM_GRAIN_SYNC)
         error = verify_regions(p, record);
     return error;
@@ -374,13 +376,22 @@ static int before_command(struct tsm_replay *p, const struct sbt_record *record,
     return error;
 }
 
+/* Returns a command's place on its stream: as recorded, or in the order of a schedule. */
+static uint64_t position_of(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    return p->scheduled ? p->scheduled->ordinal : record->position;
+}
+
 static int after_command(struct tsm_replay *p, const struct sbt_record *record,
                          const struct sbt_schema *schema, struct tsm_place place)
 {
-    struct queued queued = {&p->order, record, place};
-    int error = tsm_order_submitted(&p->order, record, schema, place);
+    struct sbt_record placed = *record;
+    struct queued queued = {&p->order, &placed, place};
 
-    return error ? error : each_event(p, record, note_use, &queued);
+    placed.position = position_of(p, record);
+    int error = tsm_order_submitted(&p->order, &placed, schema, place);
+
+    return error ? error : each_event(p, &placed, note_use, &queued);
 }
 
 static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
@@ -426,13 +437,13 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
 
     /* One that only sends may return when the bytes have left the program. */
     if (!error && sbt_schema_role(schema, SBT_ROLE_HOST_DST) >= 0 &&
-        track->complete_position < record->position)
-        track->complete_position = record->position;
+        track->complete_position < position_of(p, record))
+        track->complete_position = position_of(p, record);
     return error;
 }
 
-static int do_command(struct tsm_replay *p, const struct sbt_record *record,
-                      const struct sbt_schema *schema)
+int tsm_walk_command(struct tsm_replay *p, const struct sbt_record *record,
+                     const struct sbt_schema *schema)
 {
     bool each = p->options.grain == TSM_GRAIN_COMMAND || p->options.pace == TSM_PACE_STEPPED;
     struct tsm_place place;
@@ -446,7 +457,7 @@ static int do_command(struct tsm_replay *p, const struct sbt_record *record,
     error = find_stuck(p, &is_stuck);
     if (error || is_stuck)
         return error;
-    error = wait_for_stream(p, record->stream);
+    error = tsm_walk_wait_for_stream(p, record->stream);
     if (!error && p->options.grain == TSM_GRAIN_COMMAND)
         error = verify_regions(p, record);
     return error;
@@ -538,20 +549,24 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
     switch (SBT_TYPE_CALL(record->type)) {
     case SBT_CORE_READBACK:
     case SBT_CORE_CHECKSUM:
-        return verify_record(p, record, schema);
+        return p->scheduled ? tsm_schedule_run_result(p, record, schema)
+                            : verify_record(p, record, schema);
     case SBT_CORE_HOST_WRITE:
     case SBT_CORE_HOST_RUNS:
         if (sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE)
             return 0; /* by a command, which carries it out when it runs */
+        if (p->scheduled)
+            tsm_schedule_run_host_write(p, record);
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
     case SBT_CORE_COMPLETE:
         if (!p->backend->sync || !p->backend->sync->reached || record->seq < p->plan.from_seq ||
             !is_needed(p, record))
             return 0;
-        return do_host(p, record, schema, TSM_JOB_REACHED);
+        return p->scheduled ? tsm_schedule_run_wait(p, record, schema)
+                            : do_host(p, record, schema, TSM_JOB_REACHED);
     case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
         if (record->seq >= p->plan.from_seq)
-            return wait_for_device(p);
+            return tsm_walk_wait_for_device(p);
         return fast_forwards(p) ? do_loaded(p, record, schema) : 0;
     case SBT_CORE_MEMORY:
         return do_loaded(p, record, schema);
@@ -567,6 +582,7 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema)
 {
     const struct tsm_place *pulled;
+    int error;
 
     if (record->flags & SBT_RECORD_CAPTURED)
         return do_host(p, record, schema, TSM_JOB_HOST);
@@ -581,16 +597,20 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
             return 0;
         return do_host(p, record, schema, TSM_JOB_HOST);
     case SBT_KIND_SYNC:
-        return do_sync(p, record, schema);
+        return p->scheduled ? tsm_schedule_run_wait(p, record, schema) : do_sync(p, record, schema);
     case SBT_KIND_COMMAND:
     case SBT_KIND_SIGNAL:
     case SBT_KIND_WAIT:
         if (record->stream == SBT_STREAM_NONE)
             return do_host(p, record, schema, TSM_JOB_HOST);
+        if (p->scheduled)
+            return tsm_schedule_run_command(p, record, schema);
         pulled = find_pulled(p, record);
-        return pulled ? finish_pulled(p, record, schema, pulled) : do_command(p, record, schema);
+        return pulled ? finish_pulled(p, record, schema, pulled)
+                      : tsm_walk_command(p, record, schema);
     default:
-        return do_host(p, record, schema, TSM_JOB_HOST);
+        error = p->scheduled ? tsm_schedule_run_destroy(p, record, schema) : 0;
+        return error ? error : do_host(p, record, schema, TSM_JOB_HOST);
     }
 }
 
@@ -628,16 +648,16 @@ static int skip_command(struct tsm_replay *p, const struct sbt_record *record,
     if (record->stream >= p->order.track_count || (record->flags & SBT_RECORD_CAPTURED))
         return 0;
     if (schema->flags & SBT_SCHEMA_BLOCKS)
-        return wait_for_stream(p, record->stream);
+        return tsm_walk_wait_for_stream(p, record->stream);
     return schema->kind == SBT_KIND_SIGNAL ? tsm_order_skipped(&p->order, record, schema) : 0;
 }
 
 static int do_record(struct tsm_replay *p, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = tsm_plan_schema(p->reader, record);
-    int error = pull_before(p, record);
+    int error = p->scheduled ? tsm_schedule_run_before(p, record->seq) : pull_before(p, record);
 
-    if (error)
+    if (error || p->stop)
         return error;
     enum tsm_treatment treatment = tsm_plan_treatment(p->backend->description, record, schema);
     if (treatment != TSM_TREAT_REPLAY) {
@@ -659,6 +679,13 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     return do_call(p, record, schema);
 }
 
+int tsm_walk_wait(struct tsm_replay *p, const struct sbt_record *record,
+                  const struct sbt_schema *schema)
+{
+    return SBT_TYPE_API(record->type) == SBT_API_CORE ? do_host(p, record, schema, TSM_JOB_REACHED)
+                                                      : do_sync(p, record, schema);
+}
+
 /* Does what options.inspect asks for. */
 static int inspect(struct tsm_replay *p, const struct sbt_record *record)
 {
@@ -667,7 +694,7 @@ static int inspect(struct tsm_replay *p, const struct sbt_record *record)
     if (!p->options.inspect || record->seq < p->plan.from_seq || !is_needed(p, record) ||
         !p->backend->inspect->wants(p->state, record))
         return 0;
-    error = wait_for_device(p);
+    error = tsm_walk_wait_for_device(p);
     if (!error)
         error = p->backend->inspect->write(p->state, record);
     p->stop |= error == 1;
@@ -690,7 +717,7 @@ static int end(struct tsm_replay *p)
     int error = p->backend->waits ? let_go(p) : 0;
 
     if (!error)
-        error = wait_for_device(p);
+        error = tsm_walk_wait_for_device(p);
     return !error && p->backend->inspect ? p->backend->inspect->finish(p->state) : error;
 }
 
@@ -702,7 +729,7 @@ static int hold(struct tsm_replay *p)
 
     p->must_hold = false;
     if (!error && !is_stuck)
-        error = wait_for_device(p);
+        error = tsm_walk_wait_for_device(p);
     for (uint32_t i = 0; i < p->order.track_count; i++)
         if (p->plan.early_positions[i] < p->order.tracks[i].position)
             p->plan.early_positions[i] = p->order.tracks[i].position;
@@ -738,8 +765,12 @@ int tsm_walk(struct tsm_replay *p)
     sbt_cursor_destroy(cursor);
     if (!error && more < 0)
         error = more;
+    if (!error && p->scheduled)
+        error = tsm_schedule_run_before(p, UINT64_MAX);
     if (!error)
         error = end(p);
+    if (!error && p->scheduled)
+        error = tsm_schedule_run_settle(p);
     if (!error && p->options.progress)
         p->options.progress(p->options.user, p->plan.record_count, p->plan.record_count);
     return error;

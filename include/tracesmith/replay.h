@@ -113,6 +113,8 @@ struct tsm_replay_options {
     uint64_t permute;     /* not 0: another order of submission that keeps the recorded
                              dependencies; each number is another one */
     uint64_t delay;       /* not 0: pauses of random length before what is sent; the seed */
+    const char *schedule; /* not NULL: a file that says in which order, and when, commands are sent
+                             (docs/tools.md); its path lives as long as the replay */
     bool dry_run;         /* read, order, check that it could run; touch no GPU */
     bool lossy;           /* accept a trace that lost something */
     bool keep_going;      /* after the first difference */
@@ -158,6 +160,9 @@ struct tsm_replay_result {
     /* Writes of the program into memory that the GPU can read which were carried out before their
      * place in the order, because a command waited for them. */
     uint64_t early_count;
+    /* With a schedule: commands and writes that carry bytes of the program and came before a result
+     * that the program had read by then. With any, the verdict is not SAME. */
+    uint64_t ahead_count;
     uint64_t validation_count;   /* errors that the validation layer reported */
     uint64_t inspect_file_count; /* files that were written because of options.inspect */
     uint64_t elapsed_ns;         /* first submission to last completion */

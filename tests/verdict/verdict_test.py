@@ -533,6 +533,7 @@ ELSEWHERE = {
     'C4': 'tests/unit/replay/replay_log.c',
     'C8': 'tests/unit/replay/replay_check.c',
     'R20': 'tests/drm/drm_test.py',
+    **dict.fromkeys(('R29', 'R30'), 'tests/e2e/schedule_replay.py'),
     **dict.fromkeys(('D3', 'D4', 'D5', 'D6', 'D8', 'D9', 'D10', 'D16', 'D17', 'D18'), 'tests/unit/analysis/analysis_doubt.c'),
     'D7': 'tests/e2e/record/record_functions.sh',
     'D12': 'tests/unit/analysis/analysis_diff.c',

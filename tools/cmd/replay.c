@@ -28,7 +28,7 @@ struct replay_values {
     struct order order;
     struct tsm_inspect_values look;
     struct tsm_timed_values timed;
-    const char *device, *library;
+    const char *device, *library, *schedule;
     bool dry_run, keep_going, lossy, trust_code, validate, json;
 };
 
@@ -119,6 +119,14 @@ static const struct tsm_option options[] = {
      .help = "permuted: send the commands in another order that keeps the recorded dependencies; "
              "delayed: with pauses of random length before them. Each SEED (1, 2, ...) is another "
              "order. These are two of the ways of --check."},
+    {.name = "schedule",
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(replay_values, schedule),
+     .argument = "FILE",
+     .help =
+         "CUDA: send the commands in the order that FILE says, one at a time, and where it says "
+         "so not before a moment; in virtual time exactly then. Equal bytes show that the "
+         "order is one that the GPU may be given."},
     {.name = "loop",
      .letter = 'l',
      .type = TSM_OPTION_NUMBER,
@@ -213,6 +221,7 @@ static int settle_options(struct run *run)
         .pace = (enum tsm_pace)v->pace,
         .permute = v->order.permute,
         .delay = v->order.delay,
+        .schedule = v->schedule,
         .grain = (enum tsm_grain)v->grain,
         .dry_run = v->dry_run,
         .lossy = v->lossy,
@@ -358,6 +367,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "translated_count", r->translated_count);
     tsm_json_put_u64(j, "untranslated_count", r->untranslated_count);
     tsm_json_put_u64(j, "early_count", r->early_count);
+    tsm_json_put_u64(j, "ahead_count", r->ahead_count);
     tsm_json_put_u64(j, "validation_count", r->validation_count);
     tsm_json_put_u64(j, "look_count", r->inspect_file_count);
     tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
@@ -426,6 +436,7 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->translated_count += one->translated_count;
     all->untranslated_count += one->untranslated_count;
     all->early_count += one->early_count;
+    all->ahead_count += one->ahead_count;
     all->validation_count += one->validation_count;
     all->elapsed_ns += one->elapsed_ns;
     if (all->timed_run_count < one->timed_run_count)
@@ -516,6 +527,24 @@ static int check_timed(const struct replay_values *v, bool looks)
     return looks ? tsm_complain("--time runs the trace many times: look at it without --time") : 0;
 }
 
+/* Returns 0, or an exit status after a complaint. */
+static int check_schedule(const struct replay_values *v, struct sbt_reader *reader, bool looks)
+{
+    const char *apis[TSM_REPLAY_API_MAX];
+
+    if (!v->schedule)
+        return 0;
+    if (v->check)
+        return tsm_complain("--schedule and --check: runs of --check have orders of their own; one "
+                            "at a time, please");
+    if (looks)
+        return tsm_complain("--schedule is for CUDA, which has nothing to look at");
+    if (tsm_replay_apis(reader, apis, TSM_REPLAY_API_MAX) > 1)
+        return tsm_complain("%s: has commands of %s and %s: a schedule has those of CUDA alone",
+                            sbt_reader_name(reader), apis[0], apis[1]);
+    return 0;
+}
+
 static int begin_timed(struct run *run)
 {
     const struct replay_values *v = run->values;
@@ -536,7 +565,10 @@ static int replay_trace(struct run *run)
     tsm_trace_note_damage(run->reader, &noted);
     if (run->values->check && tsm_inspect_from_values(&run->look, &run->values->look))
         return tsm_complain("--check runs the trace many times: look at it without --check");
-    status = check_timed(run->values, tsm_inspect_from_values(&run->look, &run->values->look));
+    const bool looks = tsm_inspect_from_values(&run->look, &run->values->look);
+    status = check_timed(run->values, looks);
+    if (!status)
+        status = check_schedule(run->values, run->reader, looks);
     if (status)
         return status;
     if (begin_timed(run) < 0 || settle_options(run) < 0 ||
@@ -599,6 +631,10 @@ const struct tsm_command tsm_command_replay = {
         "from and to memory of the program go through memory of the replay, which need not be "
         "pinned as the program's was: compare them between replays. The machine is called unsteady "
         "when runs drift or vary by more than 5 %.\n\n"
+        "With --schedule the commands are sent in the order, and in virtual time "
+        "(TS_EMU_TIME=virtual) at the moments, that a file says: \"tsschedule 1\", then a line for "
+        "each command, \"send SEQ [at=NS]\"; \"wait SEQ\" puts a wait of the host there, \"drop "
+        "SEQ\" leaves one, or one stream's wait for another, out. docs/tools.md says more.\n\n"
         "With --check the runs are compared with each other instead of with the recording: does "
         "the GPU do the same twice?",
     .examples = "tsreplay trace.sbt\n"
@@ -606,6 +642,7 @@ const struct tsm_command tsm_command_replay = {
                 "tsreplay --streams=0,2 --range=100:200 trace.sbt\n"
                 "tsreplay --check=5 trace.sbt\n"
                 "tsreplay --time=20 -o timed.sbt trace.sbt\n"
+                "TS_EMU_TIME=virtual tsreplay --device=emu --schedule=s.txt --time=1:0 trace.sbt\n"
                 "tsreplay --screenshot=1,100-110:shots trace.sbt\n"
                 "tsreplay --dump-resources=812:after-812 trace.sbt\n"
                 "tsreplay --replace-shader=5d3c01aa=mine.spv trace.sbt\n"

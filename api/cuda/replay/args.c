@@ -14,7 +14,7 @@
 void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
                      const struct sbt_record *record, uint32_t slot_count)
 {
-    CUcontext context = cuda_context_of(replay, record->thread);
+    CUcontext context = cuda_schedule_context(replay, record);
 
     *args =
         (struct cuda_args){.replay = replay, .driver = &replay->library.calls, .record = record};
@@ -44,8 +44,13 @@ int cuda_args_end(struct cuda_args *args, CUresult result)
     const struct sbt_schema *schema = cuda_schema(args->record->type);
 
     cuda_args_sent(args);
-    if (result == CUDA_SUCCESS && !args->error && args->arriving.from && schema)
+    if (result == CUDA_SUCCESS && !args->error && args->arriving.from && schema) {
+        cuda_clock_sent(args->replay);
+        cuda_clock_aside(args->replay, true);
         args->error = receive(args, schema);
+        cuda_clock_aside(args->replay, false);
+        cuda_clock_take(args->replay);
+    }
     if (result != CUDA_SUCCESS && !args->error)
         args->error = cuda_fail(args->driver, schema ? schema->name : "call", result);
     return args->error;
@@ -110,7 +115,7 @@ static CUstream stream_of(struct cuda_args *args, uint32_t number)
     if (!stream->is_made) {
         /* No record made it: it was a thread's own default stream. */
         stream->raw = CU_STREAM_PER_THREAD;
-        stream->context = cuda_context_of(args->replay, args->record->thread);
+        stream->context = cuda_schedule_context(args->replay, args->record);
         stream->is_made = true;
     }
     return stream->raw;

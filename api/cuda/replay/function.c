@@ -122,8 +122,9 @@ int cuda_functions_plan(struct cuda_functions *f, const struct sbt_record *recor
 
 void cuda_functions_prepare(struct cuda_functions *f)
 {
-    if (f->count)
+    if (f->count && !f->is_prepared)
         qsort(f->writes, f->count, sizeof(*f->writes), compare_writes);
+    f->is_prepared = true;
 }
 
 void cuda_functions_finish(struct cuda_functions *f)
@@ -226,6 +227,15 @@ static size_t find_writes(const struct cuda_functions *f, uint32_t stream, uint6
         if (f->writes[at + *count].stream != stream || f->writes[at + *count].position != position)
             break;
     return at;
+}
+
+bool cuda_functions_wrote(struct cuda_functions *f, uint32_t stream, uint64_t position)
+{
+    size_t count;
+
+    cuda_functions_prepare(f);
+    find_writes(f, stream, position, &count);
+    return count > 0;
 }
 
 static int read_record(struct cuda_replay *replay, uint64_t seq, const struct sbt_record **record,

@@ -36,6 +36,7 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_code_finish(replay);
     cuda_functions_finish(&replay->functions);
     tsm_map_finish(&replay->reached);
+    tsm_map_finish(&replay->left_contexts);
     tsm_map_finish(&replay->objects);
     cuda_textures_finish(replay);
     cuda_arrays_finish(replay);
@@ -120,6 +121,8 @@ static int backend_prepare(struct tsm_backend_state *state)
     tsm_address_space_keep(&replay->memory.host, PROT_NONE);
     error = cuda_library_open(&replay->library, replay->options);
     if (!error)
+        cuda_clock_open(replay);
+    if (!error)
         error = choose_device(replay);
     if (!error)
         error = cuda_code_check(replay);
@@ -187,11 +190,16 @@ static int write_host(struct cuda_replay *replay, const struct sbt_record *recor
 static int backend_host(struct tsm_backend_state *state, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
+    int error;
+
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
         return write_host(&state->replay, record, schema);
-    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MEMORY))
-        return cuda_checkpoint_load(&state->replay, record);
-    return carry_out(&state->replay, record);
+    cuda_clock_aside(&state->replay, true);
+    error = record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MEMORY)
+                ? cuda_checkpoint_load(&state->replay, record)
+                : carry_out(&state->replay, record);
+    cuda_clock_aside(&state->replay, false);
+    return error;
 }
 
 /* Takes what a memset, or a copy between device addresses, has written into memory of the host: it
@@ -235,20 +243,37 @@ static struct cuda_timed *begin_timed(struct cuda_replay *replay, const struct s
     return args.error ? NULL : cuda_timing_begin(replay, record, schema, raw);
 }
 
+/* The mark arrives with the command, not later: a call that the program did not make. */
+static int mark_completed(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    int error;
+
+    cuda_clock_beside(replay);
+    error = cuda_completed_mark(replay, record);
+    cuda_clock_take(replay);
+    return error;
+}
+
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
+    struct cuda_replay *replay = &state->replay;
     struct cuda_timed *timed;
     int error;
 
-    cuda_value_before_submit(&state->replay, record);
-    timed = begin_timed(&state->replay, record, schema);
-    error = carry_out(&state->replay, record);
+    cuda_value_before_submit(replay, record);
+    timed = begin_timed(replay, record, schema);
+    cuda_clock_take(replay);
+    cuda_clock_send(replay);
+    error = carry_out(replay, record);
     if (timed)
-        cuda_timing_end(&state->replay, timed, !error);
+        cuda_timing_end(replay, timed, !error);
+    cuda_clock_sent(replay);
+    cuda_clock_aside(replay, true);
     if (!error)
-        error = receive_written(&state->replay, record, schema);
-    return error ? error : cuda_completed_mark(&state->replay, record);
+        error = receive_written(replay, record, schema);
+    cuda_clock_aside(replay, false);
+    return error ? error : mark_completed(replay, record);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------ */
@@ -265,16 +290,13 @@ static int wait_all(struct cuda_replay *replay)
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuCtxSynchronize", result);
 }
 
-static int backend_wait(struct tsm_backend_state *state, uint32_t number)
+static int wait_stream(struct cuda_replay *replay, uint32_t number)
 {
-    struct cuda_replay *replay = &state->replay;
     const struct cuda_real *driver = &replay->library.calls;
     struct cuda_stream_state *stream;
     bool is_captured;
     CUresult result;
 
-    if (number == SBT_STREAM_NONE)
-        return wait_all(replay);
     stream = cuda_stream_find(replay, number);
     if (!stream || !stream->is_made)
         return 0;
@@ -289,10 +311,26 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
     return 0;
 }
 
+static int backend_wait(struct tsm_backend_state *state, uint32_t number)
+{
+    struct cuda_replay *replay = &state->replay;
+    int error;
+
+    cuda_clock_take(replay);
+    error = number == SBT_STREAM_NONE ? wait_all(replay) : wait_stream(replay, number);
+    cuda_clock_give(replay);
+    return error;
+}
+
 static int backend_reached(struct tsm_backend_state *state, const struct sbt_record *record,
                            const struct sbt_schema *schema)
 {
-    return cuda_completed_await(&state->replay, record, schema);
+    int error;
+
+    cuda_clock_take(&state->replay);
+    error = cuda_completed_await(&state->replay, record, schema);
+    cuda_clock_give(&state->replay);
+    return error;
 }
 
 static int backend_unblock_waiters(struct tsm_backend_state *state)
@@ -313,7 +351,10 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
     cuda_args_begin(&args, replay, record, 0);
     if (args.error)
         return args.error;
-    return cuda_args_end(&args, args.driver->cuEventSynchronize(event));
+    cuda_clock_take(replay);
+    cuda_args_end(&args, args.driver->cuEventSynchronize(event));
+    cuda_clock_give(replay);
+    return args.error;
 }
 
 /* ---- what came out ------------------------------------------------------------------------ */
@@ -428,6 +469,36 @@ static void backend_clocks(struct tsm_backend_state *state, char *out, size_t si
     cuda_clocks_describe(&state->replay, out, size);
 }
 
+static bool backend_send_at(struct tsm_backend_state *state, uint64_t ns)
+{
+    return cuda_schedule_send_at(&state->replay, ns);
+}
+
+static int backend_leave(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return cuda_schedule_leave(&state->replay, record);
+}
+
+static bool backend_commutes(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    (void)state;
+    return cuda_schedule_commutes(record);
+}
+
+static enum tsm_host_use backend_host_use(struct tsm_backend_state *state,
+                                          const struct sbt_record *record,
+                                          const struct sbt_schema *schema)
+{
+    return cuda_schedule_host_use(&state->replay, record, schema);
+}
+
+static const struct tsm_backend_schedule schedule_table = {
+    .send_at = backend_send_at,
+    .leave = backend_leave,
+    .commutes = backend_commutes,
+    .host_use = backend_host_use,
+};
+
 static const struct tsm_backend_timing timing_table = {
     .start = backend_timing_start,
     .report = backend_timing_report,
@@ -462,6 +533,7 @@ const struct tsm_backend cuda_backend = {
     .waits = &waits_table,
     .checkpoint = &checkpoint_table,
     .timing = &timing_table,
+    .schedule = &schedule_table,
     .compare = &compare_table,
     .report = &report_table,
 };

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "api/cuda/abi_times.h"
 #include "api/cuda/cuda_replay_calls.h"
 #include "api/cuda/graph_parts.h"
 #include "api/cuda/replay/replay.h"
@@ -114,6 +115,7 @@ struct cuda_stream_state {
     struct cuda_bytes *received;   /* readbacks, oldest first */
     struct cuda_bytes *received_last;
     uint64_t received_size;
+    bool is_unordered; /* `received` is not in order of position: of a schedule */
     /* Used by its thread: commands that are timed, oldest first; events for others (timing.c). */
     struct cuda_timed *timed, *timed_last, *timed_free;
     size_t timed_count;
@@ -244,6 +246,7 @@ void cuda_textures_finish(struct cuda_replay *replay);
 struct cuda_functions {
     struct cuda_function_write *writes; /* by command, once prepared */
     size_t count, capacity;
+    bool is_prepared;
     pthread_mutex_t lock; /* of the cursor */
     struct sbt_cursor *cursor;
     pthread_mutex_t written_lock; /* of the map */
@@ -262,6 +265,8 @@ struct cuda_functions {
 int cuda_functions_plan(struct cuda_functions *functions, const struct sbt_record *record,
                         const struct sbt_schema *schema);
 void cuda_functions_prepare(struct cuda_functions *functions);
+/* Tests whether functions wrote in the place of a command, or behind it. All were planned. */
+bool cuda_functions_wrote(struct cuda_functions *functions, uint32_t stream, uint64_t position);
 /* Bytes of record `seq`. Functions that ran at once, or beside a thread of the program, are all
  * said to have written what any of them did: in whatever order they run now, what was recorded last
  * stays, page by page. What the program is said to have written, with the same bytes as a function
@@ -431,6 +436,43 @@ void cuda_timing_finish(struct cuda_replay *replay);
 /* ... clocks and power (clocks.c). */
 void cuda_clocks_describe(const struct cuda_replay *replay, char *out, size_t size);
 
+/* ---- a schedule, and virtual time (schedule.c) ---- */
+
+struct cuda_clock {
+    const struct tsm_emu_times *times; /* NULL: time is real, or not known exactly */
+    bool is_shared;                    /* by all threads, of which one at a time does something */
+    bool has_at;                       /* the next command is sent at_ns after the run's begin */
+    uint64_t at_ns;
+    uint64_t begin_ns, now_ns; /* of the run; of the host that sends */
+    uint64_t sent_ns;          /* when it called what sent the last command */
+};
+
+/* The library is open. */
+void cuda_clock_open(struct cuda_replay *replay);
+/* Between these two the calling thread does what the program did; they do nothing but where a
+ * schedule is followed in virtual time. */
+void cuda_clock_take(const struct cuda_replay *replay);
+void cuda_clock_give(struct cuda_replay *replay);
+/* Between these two calls are none of the program's that take time. take() follows. */
+void cuda_clock_aside(const struct cuda_replay *replay, bool begins);
+/* Right before the driver's call that sends a command: the clock is what the schedule says. And
+ * after it: what follows up to the next take() is not the program's. */
+void cuda_clock_send(struct cuda_replay *replay);
+void cuda_clock_sent(struct cuda_replay *replay);
+/* Has what is sent now arrive with the last command. take() follows. */
+void cuda_clock_beside(const struct cuda_replay *replay);
+
+/* Implement tsm_backend_schedule. */
+bool cuda_schedule_send_at(struct cuda_replay *replay, uint64_t ns);
+int cuda_schedule_leave(struct cuda_replay *replay, const struct sbt_record *record);
+bool cuda_schedule_commutes(const struct sbt_record *record);
+/* ... (host_use.c) */
+enum tsm_host_use cuda_schedule_host_use(struct cuda_replay *replay,
+                                         const struct sbt_record *record,
+                                         const struct sbt_schema *schema);
+/* Returns the context that is current for a record, also if it is carried out later. */
+CUcontext cuda_schedule_context(struct cuda_replay *replay, const struct sbt_record *record);
+
 /* ---- all of it ---- */
 
 /* A value that a stream waits for. */
@@ -476,6 +518,8 @@ struct cuda_replay {
     struct cuda_own_stream *own_streams;
     struct cuda_code *codes;
     struct cuda_timing timing;
+    struct cuda_clock clock;
+    struct tsm_map left_contexts; /* seq + 1 of a command that is sent later -> its context */
 };
 
 /* ---- what records name (lookup.c) ---- */

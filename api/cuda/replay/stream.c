@@ -121,10 +121,12 @@ static struct cuda_bytes *add_received(struct cuda_stream_state *stream, uint64_
     while (stream->received && stream->received_size > RECEIVED_MAX &&
            !__atomic_load_n(&stream->received->is_awaited, __ATOMIC_ACQUIRE))
         drop_first(stream);
-    if (stream->received_last)
+    if (stream->received_last) {
         stream->received_last->next = bytes;
-    else
+        stream->is_unordered |= position < stream->received_last->position;
+    } else {
         stream->received = bytes;
+    }
     stream->received_last = bytes;
     stream->received_size += size;
     pthread_mutex_unlock(&stream->received_lock);
@@ -225,7 +227,8 @@ static struct cuda_bytes *find_received(struct cuda_stream_state *stream, uint64
 {
     struct cuda_bytes *first = NULL;
 
-    for (struct cuda_bytes *b = stream->received; b && b->position <= position; b = b->next) {
+    for (struct cuda_bytes *b = stream->received;
+         b && (stream->is_unordered || b->position <= position); b = b->next) {
         if (b->position != position || (b->address && address - b->address >= b->size) ||
             (b->is_told && size >= b->size))
             continue;

@@ -5,6 +5,9 @@
  *
  * Nothing is timed while any stream is captured: an event would become part of the graph. Events
  * are used again when their times were read, so that there are no more than commands under way.
+ *
+ * In the virtual time of the software GPU there are no events, which would take time themselves: it
+ * says exactly when it carried out what a call sent (api/cuda/abi_times.h).
  */
 #include "api/cuda/replay/state.h"
 
@@ -18,6 +21,7 @@
 struct cuda_timed {
     struct cuda_timed *next; /* under way: the next younger one */
     struct cuda_stream_state *stream;
+    struct tsm_emu_ticket *ticket; /* in place of the events */
     CUevent first, last;
     CUcontext context; /* of the events */
     CUstream raw;
@@ -124,6 +128,35 @@ static CUresult read_times(const struct cuda_replay *replay, const struct cuda_t
     return result;
 }
 
+/* ---- tickets ------------------------------------------------------------------------------- */
+
+/* Reads the times of a command that has none yet. Returns false while it has not run. */
+static bool read_ticket(struct cuda_replay *replay, struct cuda_timed *timed,
+                        struct tsm_replay_time *out)
+{
+    uint64_t start_ns = 0, end_ns = 0;
+    const enum tsm_emu_times_state state =
+        replay->clock.times->read(timed->ticket, &start_ns, &end_ns);
+
+    if (state == TSM_EMU_TIMES_NOT_YET)
+        return false;
+    timed->ticket = NULL;
+    if (state != TSM_EMU_TIMES_KNOWN)
+        return true;
+    out->flags = SBT_GPU_TIME_VIRTUAL;
+    out->start_ns = start_ns - replay->clock.begin_ns;
+    out->duration_ns = end_ns - start_ns;
+    tsm_time_list_add(&replay->timing.done, out);
+    return true;
+}
+
+static void drop_ticket(const struct cuda_replay *replay, struct cuda_timed *timed)
+{
+    if (timed->ticket)
+        replay->clock.times->drop(timed->ticket);
+    timed->ticket = NULL;
+}
+
 /* ---- commands ------------------------------------------------------------------------------ */
 
 static void give(struct cuda_timed *timed)
@@ -132,7 +165,8 @@ static void give(struct cuda_timed *timed)
     timed->stream->timed_free = timed;
 }
 
-static void take_first(struct cuda_replay *replay, struct cuda_stream_state *stream)
+/* Takes the oldest one, if it is complete. */
+static bool take_first(struct cuda_replay *replay, struct cuda_stream_state *stream)
 {
     struct cuda_timed *timed = stream->timed;
     struct tsm_replay_time time = {.seq = timed->seq,
@@ -140,20 +174,24 @@ static void take_first(struct cuda_replay *replay, struct cuda_stream_state *str
                                    .stream = stream->number,
                                    .flags = timed->is_blocking ? SBT_GPU_TIME_AT_MOST : 0};
 
-    if (read_times(replay, timed, &time) == CUDA_SUCCESS)
+    if (timed->ticket ? !read_ticket(replay, timed, &time)
+                      : replay->library.calls.cuEventQuery(timed->last) != CUDA_SUCCESS)
+        return false;
+    if (timed->last && read_times(replay, timed, &time) == CUDA_SUCCESS)
         tsm_time_list_add(&replay->timing.done, &time);
     stream->timed = timed->next;
     if (!stream->timed)
         stream->timed_last = NULL;
     stream->timed_count--;
     give(timed);
+    return true;
 }
 
 /* Takes those that are complete, oldest first. The context is current. */
 static void take_complete(struct cuda_replay *replay, struct cuda_stream_state *stream)
 {
-    while (stream->timed && replay->library.calls.cuEventQuery(stream->timed->last) == CUDA_SUCCESS)
-        take_first(replay, stream);
+    while (stream->timed && take_first(replay, stream)) {
+    }
 }
 
 static void destroy_events(const struct cuda_replay *replay, struct cuda_timed *timed)
@@ -174,6 +212,8 @@ static struct cuda_timed *make(const struct cuda_replay *replay, struct cuda_str
         return NULL;
     timed->stream = stream;
     timed->context = stream->context;
+    if (replay->clock.times)
+        return timed;
     if (driver->cuEventCreate(&timed->first, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
         driver->cuEventCreate(&timed->last, CU_EVENT_DEFAULT) == CUDA_SUCCESS)
         return timed;
@@ -210,7 +250,7 @@ struct cuda_timed *cuda_timing_begin(struct cuda_replay *replay, const struct sb
 
     if (!stream || !stream->is_made ||
         replay->library.calls.cuCtxSetCurrent(stream->context) != CUDA_SUCCESS ||
-        !has_origin(replay, stream->context))
+        (!replay->clock.times && !has_origin(replay, stream->context)))
         return NULL;
     timed = take(replay, stream);
     if (!timed)
@@ -226,17 +266,33 @@ struct cuda_timed *cuda_timing_begin(struct cuda_replay *replay, const struct sb
 
 void cuda_args_send(const struct cuda_args *args)
 {
-    if (!current || args->error)
+    const struct cuda_replay *replay = args->replay;
+
+    if (args->error)
+        return;
+    cuda_clock_send(args->replay);
+    if (!current)
         return;
     current->is_ended = false;
+    if (replay->clock.times) {
+        drop_ticket(replay, current);
+        current->ticket = replay->clock.times->begin();
+        current->is_begun = current->ticket != NULL;
+        return;
+    }
     current->is_begun = args->driver->cuEventRecord(current->first, current->raw) == CUDA_SUCCESS;
 }
 
 void cuda_args_sent(const struct cuda_args *args)
 {
-    if (current && current->is_begun && !current->is_ended)
-        current->is_ended =
-            args->driver->cuEventRecord(current->last, current->raw) == CUDA_SUCCESS;
+    const struct tsm_emu_times *times = args->replay->clock.times;
+
+    if (!current || !current->is_begun || current->is_ended)
+        return;
+    if (times)
+        times->end(current->ticket);
+    current->is_ended =
+        times || args->driver->cuEventRecord(current->last, current->raw) == CUDA_SUCCESS;
 }
 
 void cuda_timing_end(struct cuda_replay *replay, struct cuda_timed *timed, bool is_sent)
@@ -245,6 +301,9 @@ void cuda_timing_end(struct cuda_replay *replay, struct cuda_timed *timed, bool 
 
     current = NULL;
     if (!is_sent || !timed->is_ended) {
+        if (timed->is_begun && !timed->is_ended && timed->ticket)
+            replay->clock.times->end(timed->ticket);
+        drop_ticket(replay, timed);
         give(timed);
         return;
     }
@@ -277,6 +336,7 @@ static void leave_stream(struct cuda_replay *replay, struct cuda_stream_state *s
         struct cuda_timed *timed = stream->timed;
 
         stream->timed = timed->next;
+        drop_ticket(replay, timed);
         give(timed);
     }
     stream->timed_last = NULL;
@@ -286,7 +346,11 @@ static void leave_stream(struct cuda_replay *replay, struct cuda_stream_state *s
 
 void cuda_timing_await(struct cuda_replay *replay, const struct cuda_stream_state *stream)
 {
-    if (stream->timed_last)
+    if (!stream->timed_last)
+        return;
+    if (replay->clock.times)
+        replay->library.calls.cuStreamSynchronize(stream->raw);
+    else
         replay->library.calls.cuEventSynchronize(stream->timed_last->last);
 }
 
@@ -322,6 +386,9 @@ int cuda_timing_report(struct cuda_replay *replay, tsm_time_user report, void *u
 {
     while (replay->timing.origins)
         cuda_timing_leave(replay, replay->timing.origins->context);
+    for (size_t i = 0; replay->clock.times && i < replay->stream_capacity; i++)
+        if (replay->streams[i])
+            leave_stream(replay, replay->streams[i]);
     replay->timing.is_on = false;
     return tsm_time_list_report(&replay->timing.done, report, user);
 }
@@ -337,6 +404,7 @@ void cuda_timing_finish(struct cuda_replay *replay)
             struct cuda_timed *timed = *list;
 
             *list = timed->next;
+            drop_ticket(replay, timed);
             free(timed);
         }
     }

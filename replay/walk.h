@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Single records of the walk, for a replay that follows a schedule.
+ */
+#ifndef REPLAY_WALK_H
+#define REPLAY_WALK_H
+
+#include "replay/player.h"
+
+/* Sends a command; one that blocks has returned then. */
+int tsm_walk_command(struct tsm_replay *p, const struct sbt_record *record,
+                     const struct sbt_schema *schema);
+/* Waits as the recorded program did: a record of kind sync, or COMPLETE. */
+int tsm_walk_wait(struct tsm_replay *p, const struct sbt_record *record,
+                  const struct sbt_schema *schema);
+
+/* Waits until what was given to the stream's worker is sent. */
+int tsm_walk_await_sent(struct tsm_replay *p, uint32_t stream);
+/* Waits until what was sent is complete. */
+int tsm_walk_wait_for_stream(struct tsm_replay *p, uint32_t stream);
+int tsm_walk_wait_for_device(struct tsm_replay *p);
+
+/* Notes how a comparison came out. */
+void tsm_walk_settle(struct tsm_replay *p, int equal);
+
+#endif
