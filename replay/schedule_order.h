@@ -28,6 +28,7 @@ enum tsm_host_use {
 struct tsm_schedule_turn {
     bool is_left; /* met, and not done */
     bool is_met;
+    bool gives_result; /* its call returned with a result, which was met */
     enum tsm_host_use use;
     uint64_t ordinal; /* so many had been sent with it; 0: it is not sent */
 };

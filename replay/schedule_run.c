@@ -21,7 +21,7 @@ void tsm_schedule_run_begin(struct tsm_schedule_run *s)
     sbt_cursor_destroy(s->items);
     sbt_cursor_destroy(s->results);
     s->items = s->results = NULL;
-    s->ordinal = s->unseen_seq = 0;
+    s->ordinal = s->unseen_seq = s->told_seq = 0;
     s->later_count = 0;
 }
 
@@ -173,6 +173,7 @@ static int result_of(struct tsm_replay *p, const struct sbt_record *record,
         return compare(p, record, schema);
     if (error)
         return error;
+    tsm_schedule_order_turn_of(&s->order, item)->gives_result |= s->told_seq <= item->seq;
     return TSM_ARRAY_PUSH(s->later, s->later_count, s->later_capacity,
                           (struct tsm_result_later){record->seq, item, stream})
                ? 0
@@ -232,6 +233,7 @@ static int send(struct tsm_replay *p, const struct tsm_schedule_item *item,
                 const struct sbt_record *record, const struct sbt_schema *schema)
 {
     struct tsm_schedule_run *s = p->scheduled;
+    struct tsm_schedule_turn *turn = tsm_schedule_order_turn_of(&s->order, item);
     int error = 0;
 
     if (has_bytes_of_program(record, schema))
@@ -243,8 +245,12 @@ static int send(struct tsm_replay *p, const struct tsm_schedule_item *item,
         error = tsm_walk_command(p, record, schema);
     if (!error)
         error = tsm_walk_await_sent(p, record->stream);
-    tsm_schedule_order_turn_of(&s->order, item)->ordinal = s->ordinal;
-    return error ? error : tsm_schedule_run_settle(p);
+    turn->ordinal = s->ordinal;
+    if (!error && turn->gives_result)
+        error = tsm_walk_wait_for_stream(p, record->stream);
+    return error || !(turn->gives_result || schema->flags & SBT_SCHEMA_BLOCKS)
+               ? error
+               : tsm_schedule_run_settle(p);
 }
 
 /* Notes which item the command is that has this place on its stream. */
@@ -310,6 +316,7 @@ int tsm_schedule_run_wait(struct tsm_replay *p, const struct sbt_record *record,
     struct tsm_schedule_run *s = p->scheduled;
     const struct tsm_schedule_item *item = tsm_schedule_order_find(&s->order, record->seq);
 
+    s->told_seq = record->seq + 1;
     if (!item || tsm_schedule_order_meet(&s->order, item, TSM_HOST_NOT_USED) == TSM_TURN_NOW)
         return carry_out_wait(p, record, schema);
     s->unseen_seq = record->seq + 1;
@@ -338,6 +345,11 @@ int tsm_schedule_run_before(struct tsm_replay *p, uint64_t seq)
     while (!error && !p->stop && (item = tsm_schedule_order_take(&p->scheduled->order, seq)))
         error = carry_out_item(p, item);
     return error;
+}
+
+void tsm_schedule_run_asked(struct tsm_replay *p, const struct sbt_record *record)
+{
+    p->scheduled->told_seq = record->seq + 1;
 }
 
 void tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record)

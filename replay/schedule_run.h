@@ -30,6 +30,7 @@ struct tsm_schedule_run {
     struct tsm_map places;      /* tsm_plan_place() of commands that were met -> index + 1 */
     uint64_t ordinal;           /* commands sent; of the one that is being sent */
     uint64_t unseen_seq; /* one more than the last wait that was dropped, or left for later */
+    uint64_t told_seq;   /* ... than the last wait, or question, that was met */
     struct tsm_result_later *later; /* in order of seq */
     size_t later_count, later_capacity;
     /* Records that carry bytes of the program and came before a result that it had read by then:
@@ -59,14 +60,15 @@ void tsm_schedule_run_finish(struct tsm_schedule_run *s);
 
 /* Carries out what has its turn before the record `seq`, UINT64_MAX: all that is left. */
 int tsm_schedule_run_before(struct tsm_replay *p, uint64_t seq);
-/* The walk has come to a command; to a wait; to a result; to a write of the host; to another record
- * that ends something. */
+/* The walk has come to a command; to a wait; to a result; to a question; to a write of the host; to
+ * another record that ends something. */
 int tsm_schedule_run_command(struct tsm_replay *p, const struct sbt_record *record,
                              const struct sbt_schema *schema);
 int tsm_schedule_run_wait(struct tsm_replay *p, const struct sbt_record *record,
                           const struct sbt_schema *schema);
 int tsm_schedule_run_result(struct tsm_replay *p, const struct sbt_record *record,
                             const struct sbt_schema *schema);
+void tsm_schedule_run_asked(struct tsm_replay *p, const struct sbt_record *record);
 void tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record);
 int tsm_schedule_run_destroy(struct tsm_replay *p, const struct sbt_record *record,
                              const struct sbt_schema *schema);

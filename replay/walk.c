@@ -592,6 +592,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_KIND_QUERY:
         if (owns_sync(p, record))
             return do_sync(p, record, schema);
+        if (p->scheduled)
+            tsm_schedule_run_asked(p, record);
         /* Most change nothing; one that tells an address may have to be asked again. */
         if (sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0)
             return 0;

@@ -177,7 +177,7 @@ def check_times():
 def check_orders():
     """Legal orders are the same, in virtual time and on concurrent streams."""
     changed = 0
-    for words in (['weave', '7', '60', 'e'], ['weave', '8', '60', 'ew'], ['weave', '9', '50', 'egw'], ['pipeline', '6'], ['streams'],
+    for words in (['weave', '7', '60', 'e'], ['weave', '8', '60', 'ew'], ['weave', '9', '50', 'egw'], ['weave', '2', '80', 'egvpw'], ['pipeline', '6'], ['streams'],
                   ['reorders', 'events'], ['reorders', 'contexts'], ['reorders', 'free']):
         trace = record('orders.sbt', words)
         assert trace.verdict(trace.lines(trace.order())) == 'same', words
