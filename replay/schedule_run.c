@@ -22,7 +22,8 @@ void tsm_schedule_run_begin(struct tsm_schedule_run *s)
     sbt_cursor_destroy(s->results);
     s->items = s->results = NULL;
     s->ordinal = s->unseen_seq = s->told_seq = 0;
-    s->later_count = 0;
+    s->later_count = s->source_count = 0;
+    s->has_more_sources = false;
 }
 
 void tsm_schedule_run_finish(struct tsm_schedule_run *s)
@@ -35,6 +36,7 @@ void tsm_schedule_run_finish(struct tsm_schedule_run *s)
     tsm_schedule_order_finish(&s->order);
     tsm_schedule_finish(&s->schedule);
     free(s->later);
+    free(s->sources);
     free(s);
 }
 
@@ -64,16 +66,8 @@ static void note_ahead(struct tsm_schedule_run *s, uint64_t seq)
         return;
     if (!s->ahead_count++) {
         s->ahead_seq = seq;
-        s->ahead_result = s->later[0].seq;
+        s->ahead_of = s->later[0].seq;
     }
-}
-
-static bool is_complete(const struct tsm_replay *p, const struct tsm_schedule_item *item,
-                        uint32_t stream)
-{
-    const struct tsm_schedule_turn *turn = tsm_schedule_order_turn_of(&p->scheduled->order, item);
-
-    return turn->ordinal && p->order.tracks[stream].complete_position >= turn->ordinal;
 }
 
 static int compare(struct tsm_replay *p, const struct sbt_record *record,
@@ -110,7 +104,7 @@ int tsm_schedule_run_settle(struct tsm_replay *p)
 
     for (size_t i = 0; i < s->later_count; i++) {
         const struct tsm_result_later *later = &s->later[i];
-        if (!error && !p->stop && is_complete(p, later->item, later->stream))
+        if (!error && !p->stop && tsm_schedule_run_is_complete(p, later->item, later->stream))
             error = compare_later(p, later->seq);
         else
             s->later[kept++] = *later;
@@ -167,9 +161,9 @@ static int result_of(struct tsm_replay *p, const struct sbt_record *record,
 
     /* The program knew that the command was complete. If a wait that was left out may have told it,
      * it does not know that now. */
-    if (is_sent && s->unseen_seq <= item->seq && !is_complete(p, item, stream))
+    if (is_sent && s->unseen_seq <= item->seq && !tsm_schedule_run_is_complete(p, item, stream))
         error = tsm_walk_wait_for_stream(p, stream);
-    if (!error && is_sent && is_complete(p, item, stream))
+    if (!error && is_sent && tsm_schedule_run_is_complete(p, item, stream))
         return compare(p, record, schema);
     if (error)
         return error;
@@ -236,8 +230,10 @@ static int send(struct tsm_replay *p, const struct tsm_schedule_item *item,
     struct tsm_schedule_turn *turn = tsm_schedule_order_turn_of(&s->order, item);
     int error = 0;
 
-    if (has_bytes_of_program(record, schema))
+    if (has_bytes_of_program(record, schema)) {
         note_ahead(s, record->seq);
+        tsm_schedule_sources_pass(p, record, schema);
+    }
     if (item->has_at && !p->backend->schedule->send_at(p->state, item->at_ns))
         error = wait_until(p, item);
     s->ordinal++;
@@ -271,6 +267,8 @@ int tsm_schedule_run_command(struct tsm_replay *p, const struct sbt_record *reco
     const struct tsm_schedule_item *item = tsm_schedule_order_find(&s->order, record->seq);
     int error = item ? note_place(s, record, item) : 0;
 
+    if (!error && item)
+        error = tsm_schedule_sources_meet(p, record, schema, item);
     if (error || !item)
         return error;
     switch (tsm_schedule_order_meet(&s->order, item, TSM_HOST_NOT_USED)) {
@@ -352,9 +350,11 @@ void tsm_schedule_run_asked(struct tsm_replay *p, const struct sbt_record *recor
     p->scheduled->told_seq = record->seq + 1;
 }
 
-void tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record)
+void tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record,
+                                 const struct sbt_schema *schema)
 {
     note_ahead(p->scheduled, record->seq);
+    tsm_schedule_sources_pass(p, record, schema);
 }
 
 /* Memory goes, or a context: what is still to come back comes before that. */

@@ -22,6 +22,17 @@ struct tsm_result_later {
     uint32_t stream;
 };
 
+/* A command that reads memory of the program which the device can reach, when it runs: the program
+ * may write there when it knows that the command is complete. The record has the bytes. */
+struct tsm_schedule_source {
+    const struct tsm_schedule_item *item;
+    uint32_t stream;
+    uint64_t address, size, hash;
+};
+
+#define TSM_SCHEDULE_SOURCE_MAX                                                                    \
+    4096u /* that are not known to be complete; of more none is passed */
+
 struct tsm_schedule_run {
     struct tsm_schedule schedule;
     struct tsm_schedule_order order;
@@ -33,9 +44,14 @@ struct tsm_schedule_run {
     uint64_t told_seq;   /* ... than the last wait, or question, that was met */
     struct tsm_result_later *later; /* in order of seq */
     size_t later_count, later_capacity;
-    /* Records that carry bytes of the program and came before a result that it had read by then:
-     * how many; the first, and that result. */
-    uint64_t ahead_count, ahead_seq, ahead_result;
+    struct tsm_schedule_source *sources; /* in order of seq */
+    size_t source_count, source_capacity;
+    bool has_more_sources; /* than there is room for */
+    /* Records that carry bytes of the program and came before a result that it had read by then, or
+     * before a command that read other bytes from the same place: how many; the first, and the
+     * record that it should have come after. */
+    uint64_t ahead_count, ahead_seq, ahead_of;
+    bool ahead_of_source;
 };
 
 /* Part that a record has in a schedule. */
@@ -69,10 +85,23 @@ int tsm_schedule_run_wait(struct tsm_replay *p, const struct sbt_record *record,
 int tsm_schedule_run_result(struct tsm_replay *p, const struct sbt_record *record,
                             const struct sbt_schema *schema);
 void tsm_schedule_run_asked(struct tsm_replay *p, const struct sbt_record *record);
-void tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record);
+void tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record,
+                                 const struct sbt_schema *schema);
 int tsm_schedule_run_destroy(struct tsm_replay *p, const struct sbt_record *record,
                              const struct sbt_schema *schema);
 /* Compares what is known to be complete by now. */
 int tsm_schedule_run_settle(struct tsm_replay *p);
+/* Tests whether the command is known to be complete. (schedule_sources.c) */
+bool tsm_schedule_run_is_complete(const struct tsm_replay *p, const struct tsm_schedule_item *item,
+                                  uint32_t stream);
+
+/* Notes a source, when its command is met. */
+int tsm_schedule_sources_meet(struct tsm_replay *p, const struct sbt_record *record,
+                              const struct sbt_schema *schema,
+                              const struct tsm_schedule_item *item);
+/* The program wrote what a record carries: sources of earlier records that are not complete, though
+ * they were when it was recorded, had other bytes in the same place. */
+void tsm_schedule_sources_pass(struct tsm_replay *p, const struct sbt_record *record,
+                               const struct sbt_schema *schema);
 
 #endif

@@ -275,11 +275,15 @@ static bool is_ahead(struct tsm_replay *p)
     if (!s || !s->ahead_count)
         return false;
     answer(&p->result, TSM_CANNOT_TELL,
-           "all %llu results are equal, but record %llu%s came before result %llu was there, which "
-           "the program had read by then: whether it needed that for the bytes it sent or wrote, "
-           "no record shows",
+           s->ahead_of_source
+               ? "all %llu results are equal, but record %llu%s came before record %llu was "
+                 "complete, which read other bytes in the same memory of the program: the replay "
+                 "has them apart, the program could not have had both"
+               : "all %llu results are equal, but record %llu%s came before result %llu was there, "
+                 "which the program had read by then: whether it needed that for the bytes it sent "
+                 "or wrote, no record shows",
            (ull)p->result.checksum_count, (ull)s->ahead_seq,
-           s->ahead_count > 1 ? " and others" : "", (ull)s->ahead_result);
+           s->ahead_count > 1 ? " and others" : "", (ull)s->ahead_of);
     return true;
 }
 

@@ -556,7 +556,7 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
         if (sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE)
             return 0; /* by a command, which carries it out when it runs */
         if (p->scheduled)
-            tsm_schedule_run_host_write(p, record);
+            tsm_schedule_run_host_write(p, record, schema);
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
     case SBT_CORE_COMPLETE:
         if (!p->backend->sync || !p->backend->sync->reached || record->seq < p->plan.from_seq ||

@@ -161,7 +161,8 @@ struct tsm_replay_result {
      * place in the order, because a command waited for them. */
     uint64_t early_count;
     /* With a schedule: commands and writes that carry bytes of the program and came before a result
-     * that the program had read by then. With any, the verdict is not SAME. */
+     * that it had read by then, or before a command that read others in the same memory was
+     * complete. With any, the verdict is not SAME. */
     uint64_t ahead_count;
     uint64_t validation_count;   /* errors that the validation layer reported */
     uint64_t inspect_file_count; /* files that were written because of options.inspect */

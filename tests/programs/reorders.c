@@ -6,6 +6,7 @@
  *   host     because the program waits; and a wait for nothing
  *   upload   because the program sends what it has read back
  *   mapped   because the program writes memory that kernels read in place
+ *   pinned   because the program writes other bytes where an earlier copy takes its own
  *   free     because memory is freed between
  *   contexts apart, in two contexts
  *   results  bytes come back into pinned memory, and are written over later
@@ -105,6 +106,23 @@ static void by_mapped(void)
     CU(cuMemFreeHost(mapped));
 }
 
+static void by_pinned(void)
+{
+    uint32_t *there;
+
+    CU(cuMemHostAlloc((void **)&there, 2 * SIZE, 0));
+    memset(there, 1, 2 * SIZE);
+    work(one, first, LONG);
+    CU(cuMemcpyHtoDAsync_v2(second, there, SIZE, one));
+    CU(cuStreamSynchronize(one));
+    CU(cuMemcpyHtoDAsync_v2(first, there + COUNT, SIZE, two));
+    memset(there, 2, SIZE);
+    CU(cuMemcpyHtoDAsync_v2(third, there, SIZE, two));
+    finish(third);
+    CU(cuMemcpyDtoH_v2(results[1], second, SIZE));
+    CU(cuMemFreeHost(there));
+}
+
 static void by_free(void)
 {
     work(one, first, 2);
@@ -182,9 +200,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {{"events", by_event},    {"host", by_host},        {"upload", by_upload},
-                {"mapped", by_mapped},   {"free", by_free},        {"contexts", by_contexts},
-                {"results", by_results}, {"function", by_function}};
+    } ways[] = {{"events", by_event},      {"host", by_host},       {"upload", by_upload},
+                {"mapped", by_mapped},     {"pinned", by_pinned},   {"free", by_free},
+                {"contexts", by_contexts}, {"results", by_results}, {"function", by_function}};
     CUmodule module = program_begin(&context);
 
     mix = program_function(module, "mix");
