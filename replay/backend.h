@@ -144,10 +144,10 @@ struct tsm_backend_schedule {
     /* Returns whether a record that is no command may come before a command that was sent before
      * it. One that creates, asks or waits may. Optional: no other may. */
     bool (*commutes)(struct tsm_backend_state *state, const struct sbt_record *record);
-    /* Says what a command may have to do with memory of the host. All records were planned.
-     * Optional: nothing. */
+    /* Says what a command may have to do with memory of the host, and where. All records were
+     * planned. Optional: nothing. */
     enum tsm_host_use (*host_use)(struct tsm_backend_state *state, const struct sbt_record *record,
-                                  const struct sbt_schema *schema);
+                                  const struct sbt_schema *schema, struct tsm_host_span *span);
 };
 
 /* Pictures and resources that are written on the way (struct tsm_replay_options). Without this

@@ -82,14 +82,31 @@ static int fail_order(const struct tsm_schedule_run *s, const struct tsm_schedul
                     (ull)between->seq, schema->name, why, (ull)late->seq);
 }
 
+/* Returns where the program wrote; runs may be anywhere. */
+static struct tsm_host_span written(const struct sbt_record *record,
+                                    const struct sbt_schema *schema)
+{
+    const uint64_t address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0);
+    const int payload = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    struct sbt_blob blob;
+
+    if (SBT_TYPE_CALL(record->type) != SBT_CORE_HOST_WRITE || payload < 0 ||
+        !sbt_record_blob(record, (uint32_t)payload, &blob) || blob.size > UINT64_MAX - address)
+        return (struct tsm_host_span){0, UINT64_MAX};
+    return (struct tsm_host_span){address, address + blob.size};
+}
+
 /* Tests whether a record that is carried out now may be what a command needs that is sent later,
  * though it came before it. */
 static int check_left(struct tsm_schedule_run *s, const struct sbt_record *record,
                       const struct sbt_schema *schema, enum tsm_schedule_part part)
 {
     const bool is_write = part == TSM_PART_HOST_WRITE;
+    const struct tsm_host_span span =
+        is_write ? written(record, schema) : (struct tsm_host_span){0};
     const struct tsm_schedule_item *left =
-        tsm_schedule_order_left(&s->order, is_write ? TSM_HOST_USED : TSM_HOST_NOT_USED);
+        is_write ? tsm_schedule_order_left_in(&s->order, &span)
+                 : tsm_schedule_order_left(&s->order, TSM_HOST_NOT_USED);
 
     if (!left)
         return 0;
@@ -136,6 +153,7 @@ static int meet(struct tsm_replay *p, const struct sbt_record *record,
     struct tsm_schedule_run *s = p->scheduled;
     const struct tsm_schedule_item *item = tsm_schedule_order_find(&s->order, record->seq);
     enum tsm_host_use use = TSM_HOST_NOT_USED;
+    struct tsm_host_span span = {0, UINT64_MAX};
     const char *what;
 
     if (!item && part == TSM_PART_WAIT)
@@ -149,7 +167,8 @@ static int meet(struct tsm_replay *p, const struct sbt_record *record,
     if (what)
         return fail_item(s, item, what);
     if (part == TSM_PART_COMMAND && p->backend->schedule->host_use)
-        use = p->backend->schedule->host_use(p->state, record, schema);
+        use = p->backend->schedule->host_use(p->state, record, schema, &span);
+    tsm_schedule_order_turn_of(&s->order, item)->span = span;
     return tsm_schedule_order_meet(&s->order, item, use) == TSM_TURN_NOW
                ? check_functions(s, item, use)
                : 0;

@@ -114,6 +114,24 @@ enum tsm_turn tsm_schedule_order_meet(struct tsm_schedule_order *order,
     return TSM_TURN_LATER;
 }
 
+#define LOOK_MAX 4096u
+
+const struct tsm_schedule_item *tsm_schedule_order_left_in(struct tsm_schedule_order *order,
+                                                           const struct tsm_host_span *span)
+{
+    size_t looked = 0;
+
+    if (!tsm_schedule_order_left(order, TSM_HOST_USED))
+        return NULL;
+    for (size_t i = order->first_left[TSM_HOST_USED]; i < order->left_count; i++) {
+        const struct tsm_schedule_turn *turn = &order->turns[order->left[i]];
+        if (turn->is_left && turn->use >= TSM_HOST_USED &&
+            (++looked > LOOK_MAX || (turn->span.first < span->end && span->first < turn->span.end)))
+            return &order->schedule->items[order->left[i]];
+    }
+    return NULL;
+}
+
 const struct tsm_schedule_item *tsm_schedule_order_left(struct tsm_schedule_order *order,
                                                         enum tsm_host_use use)
 {

@@ -25,12 +25,18 @@ enum tsm_host_use {
     TSM_HOST_USE_COUNT
 };
 
+/* Where: from the first byte up to the end of the last one. */
+struct tsm_host_span {
+    uint64_t first, end;
+};
+
 struct tsm_schedule_turn {
     bool is_left; /* met, and not done */
     bool is_met;
     bool gives_result; /* its call returned with a result, which was met */
     enum tsm_host_use use;
-    uint64_t ordinal; /* so many had been sent with it; 0: it is not sent */
+    struct tsm_host_span span; /* of the use */
+    uint64_t ordinal;          /* so many had been sent with it; 0: it is not sent */
 };
 
 struct tsm_schedule_order {
@@ -68,5 +74,9 @@ const struct tsm_schedule_item *tsm_schedule_order_next(struct tsm_schedule_orde
 /* Returns the first record's item among those that are left and have at least that use, or NULL. */
 const struct tsm_schedule_item *tsm_schedule_order_left(struct tsm_schedule_order *order,
                                                         enum tsm_host_use use);
+/* Returns the first one that may use memory in the span, or NULL. Of many that are left, the first
+ * that is not looked at. */
+const struct tsm_schedule_item *tsm_schedule_order_left_in(struct tsm_schedule_order *order,
+                                                           const struct tsm_host_span *span);
 
 #endif

@@ -253,6 +253,9 @@ def check_host():
         assert result['verdict'] == 'cannot_tell' and result['ahead_count'] and not result['difference_count'], (result, done)
         assert f'came before record {copies[0]} ' in result['why'], result
     assert pinned.verdict(pinned.lines(moved(pinned.order(), copies[1], copies[0]))) == 'same'
+    # A copy to other memory of the host passes that write.
+    back = pinned.seqs('cuMemcpyDtoHAsync')[0]
+    assert pinned.verdict(pinned.lines(moved(pinned.order(), back, copies[2], behind=True))) == 'same'
     # Orders that writes of the host, frees and functions of the program do not allow.
     for way, first, second, between in (('mapped', ('cuMemcpyDtoDAsync', 1), ('cuMemcpyDtoDAsync', 2), 'host_write'),
                                         ('free', ('cuLaunchKernel', 1), ('cuLaunchKernel', 2), 'cuMemFree_v2'),

@@ -108,19 +108,26 @@ static void by_mapped(void)
 
 static void by_pinned(void)
 {
-    uint32_t *there;
+    uint32_t *there, *back;
+    CUdeviceptr spare;
 
+    CU(cuMemAlloc_v2(&spare, SIZE));
     CU(cuMemHostAlloc((void **)&there, 2 * SIZE, 0));
+    CU(cuMemHostAlloc((void **)&back, SIZE, 0));
     memset(there, 1, 2 * SIZE);
     work(one, first, LONG);
     CU(cuMemcpyHtoDAsync_v2(second, there, SIZE, one));
     CU(cuStreamSynchronize(one));
+    CU(cuMemsetD32Async(spare, 9, COUNT, two));
+    CU(cuMemcpyDtoHAsync_v2(back, spare, SIZE, two));
     CU(cuMemcpyHtoDAsync_v2(first, there + COUNT, SIZE, two));
     memset(there, 2, SIZE);
     CU(cuMemcpyHtoDAsync_v2(third, there, SIZE, two));
     finish(third);
-    CU(cuMemcpyDtoH_v2(results[1], second, SIZE));
+    memcpy(results[1], back, SIZE);
+    CU(cuMemcpyDtoH_v2(results[2], second, SIZE));
     CU(cuMemFreeHost(there));
+    CU(cuMemFreeHost(back));
 }
 
 static void by_free(void)

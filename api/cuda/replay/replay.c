@@ -487,9 +487,10 @@ static bool backend_commutes(struct tsm_backend_state *state, const struct sbt_r
 
 static enum tsm_host_use backend_host_use(struct tsm_backend_state *state,
                                           const struct sbt_record *record,
-                                          const struct sbt_schema *schema)
+                                          const struct sbt_schema *schema,
+                                          struct tsm_host_span *span)
 {
-    return cuda_schedule_host_use(&state->replay, record, schema);
+    return cuda_schedule_host_use(&state->replay, record, schema, span);
 }
 
 static const struct tsm_backend_schedule schedule_table = {

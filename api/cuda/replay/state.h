@@ -469,7 +469,8 @@ bool cuda_schedule_commutes(const struct sbt_record *record);
 /* ... (host_use.c) */
 enum tsm_host_use cuda_schedule_host_use(struct cuda_replay *replay,
                                          const struct sbt_record *record,
-                                         const struct sbt_schema *schema);
+                                         const struct sbt_schema *schema,
+                                         struct tsm_host_span *span);
 /* Returns the context that is current for a record, also if it is carried out later. */
 CUcontext cuda_schedule_context(struct cuda_replay *replay, const struct sbt_record *record);
 
