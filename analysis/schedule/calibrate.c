@@ -14,7 +14,7 @@ static int by_size(const void *a, const void *b)
 
 /* Returns the median of what parts waited for after all that is known was over, of those that
  * waited for their thread, or for others, last. */
-static int median_delay(uint64_t *out, const struct tsm_workload *w, const struct tsm_schedule *s,
+static int median_delay(uint64_t *out, const struct tsm_workload *w, const struct tsm_prediction *s,
                         bool of_thread)
 {
     uint64_t *list = malloc((w->part_count + 1) * sizeof(*list));
@@ -81,9 +81,9 @@ static bool has_waited(const struct tsm_workload *w, const struct tsm_workload_s
            then->sent_ns - w->machine.call_ns == (uint64_t)c->recorded.end_ns;
 }
 
-int tsm_schedule_calibrate(struct tsm_workload *w)
+int tsm_workload_calibrate(struct tsm_workload *w)
 {
-    struct tsm_schedule s;
+    struct tsm_prediction s;
     uint64_t latency_ns = 0;
     int error;
 
@@ -93,13 +93,13 @@ int tsm_schedule_calibrate(struct tsm_workload *w)
     }
     for (size_t i = 0; i < w->step_count && w->is_virtual; i++)
         w->steps[i].waits = w->steps[i].waits || has_waited(w, &w->steps[i]);
-    error = tsm_schedule_learn(&s, w);
+    error = tsm_prediction_learn(&s, w);
     if (!error && !w->is_virtual) {
         error = median_delay(&latency_ns, w, &s, true);
         if (!error)
             error = median_delay(&w->turnaround_ns, w, &s, false);
         w->machine.launch_latency_ns = latency_ns;
     }
-    tsm_schedule_finish(&s);
+    tsm_prediction_finish(&s);
     return error;
 }

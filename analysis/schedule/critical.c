@@ -16,7 +16,7 @@ static int no_memory(void)
 
 struct walk {
     const struct tsm_workload *w;
-    const struct tsm_schedule *s;
+    const struct tsm_prediction *s;
     struct tsm_critical_path *path;
     uint64_t until_ns; /* the walk ends here */
     uint64_t at_ns;    /* all that is later is in the path */
@@ -48,7 +48,7 @@ static uint32_t pass_part(struct walk *walk, uint32_t part, bool is_holder)
         const uint32_t step = walk->w->commands[walk->w->parts[part].command].step;
 
         add(walk, TSM_CAUSE_LATENCY, p->sent_ns, part, TSM_WORKLOAD_NONE);
-        return step | TSM_SCHEDULE_STEP;
+        return step | TSM_PREDICTION_STEP;
     }
     if (walk->s->parts[p->by].end_ns < walk->at_ns)
         add(walk, TSM_CAUSE_TURNAROUND, walk->s->parts[p->by].end_ns, part, TSM_WORKLOAD_NONE);
@@ -71,7 +71,7 @@ static uint32_t pass_step(struct walk *walk, uint32_t step)
     if (previous != TSM_WORKLOAD_NONE)
         before_ns = walk->s->steps[previous].end_ns;
     add(walk, TSM_CAUSE_HOST, before_ns, TSM_WORKLOAD_NONE, step);
-    return previous == TSM_WORKLOAD_NONE ? TSM_WORKLOAD_NONE : previous | TSM_SCHEDULE_STEP;
+    return previous == TSM_WORKLOAD_NONE ? TSM_WORKLOAD_NONE : previous | TSM_PREDICTION_STEP;
 }
 
 /* Walks back from `from` until there is nothing before it: over each part once, over each call
@@ -82,8 +82,8 @@ static void walk_back(struct walk *walk, uint32_t from)
     bool is_holder = false;
 
     while (from != TSM_WORKLOAD_NONE && walk->at_ns > walk->until_ns && left-- && !walk->failed) {
-        if (from & TSM_SCHEDULE_STEP) {
-            from = pass_step(walk, from & ~TSM_SCHEDULE_STEP);
+        if (from & TSM_PREDICTION_STEP) {
+            from = pass_step(walk, from & ~TSM_PREDICTION_STEP);
             is_holder = false;
             continue;
         }
@@ -95,7 +95,7 @@ static void walk_back(struct walk *walk, uint32_t from)
 }
 
 int tsm_critical_path_find(struct tsm_critical_path *out, const struct tsm_workload *w,
-                           const struct tsm_schedule *s)
+                           const struct tsm_prediction *s)
 {
     struct walk walk = {.w = w, .s = s, .path = out, .until_ns = s->begin_ns, .at_ns = s->end_ns};
 
@@ -129,7 +129,7 @@ static int by_start(const void *a, const void *b)
 
 /* Lists the parts of a device that do something, by their starts. */
 static struct start *list_starts(size_t *count, const struct tsm_workload *w,
-                                 const struct tsm_schedule *s, uint32_t device)
+                                 const struct tsm_prediction *s, uint32_t device)
 {
     struct start *list = malloc((w->part_count + 1) * sizeof(*list));
 
@@ -145,7 +145,7 @@ static struct start *list_starts(size_t *count, const struct tsm_workload *w,
 }
 
 int tsm_critical_idle(struct tsm_critical_path *out, const struct tsm_workload *w,
-                      const struct tsm_schedule *s, uint32_t device)
+                      const struct tsm_prediction *s, uint32_t device)
 {
     struct walk walk = {.w = w, .s = s, .path = out};
     size_t count;
@@ -178,7 +178,7 @@ int tsm_critical_idle(struct tsm_critical_path *out, const struct tsm_workload *
 
 struct slack {
     const struct tsm_workload *w;
-    const struct tsm_schedule *s;
+    const struct tsm_prediction *s;
     uint64_t *ends; /* of parts, then of calls: how much later they may end */
 };
 
@@ -231,7 +231,7 @@ static void pass_back_step(struct slack *k, uint32_t step)
     pass_back_send(k, step, own + done->waited_ns); /* a call that waits may be made later */
 }
 
-int tsm_critical_slack(uint64_t **out, const struct tsm_workload *w, const struct tsm_schedule *s)
+int tsm_critical_slack(uint64_t **out, const struct tsm_workload *w, const struct tsm_prediction *s)
 {
     struct slack k = {.w = w, .s = s};
 
@@ -245,8 +245,8 @@ int tsm_critical_slack(uint64_t **out, const struct tsm_workload *w, const struc
     for (size_t i = s->order_count; i-- > 0;) {
         const uint32_t what = s->order[i];
 
-        if (what & TSM_SCHEDULE_STEP)
-            pass_back_step(&k, what & ~TSM_SCHEDULE_STEP);
+        if (what & TSM_PREDICTION_STEP)
+            pass_back_step(&k, what & ~TSM_PREDICTION_STEP);
         else
             pass_back_part(&k, what);
     }

@@ -34,17 +34,18 @@ struct tsm_critical_path {
 
 /* The chain that ends with the last end. Finish it in any case. */
 int tsm_critical_path_find(struct tsm_critical_path *out, const struct tsm_workload *w,
-                           const struct tsm_schedule *s);
+                           const struct tsm_prediction *s);
 void tsm_critical_path_finish(struct tsm_critical_path *path);
 
 /* Says for each time in which a device did nothing what it waited for: pieces as above, of the
  * chain that led to the part that began next. What comes behind the device's last part is the
  * host's. */
 int tsm_critical_idle(struct tsm_critical_path *out, const struct tsm_workload *w,
-                      const struct tsm_schedule *s, uint32_t device);
+                      const struct tsm_prediction *s, uint32_t device);
 
 /* By how much each part (free() the list) could have ended later without a later end of all, if
  * nothing else changed; of calls likewise, behind the parts. */
-int tsm_critical_slack(uint64_t **out, const struct tsm_workload *w, const struct tsm_schedule *s);
+int tsm_critical_slack(uint64_t **out, const struct tsm_workload *w,
+                       const struct tsm_prediction *s);
 
 #endif

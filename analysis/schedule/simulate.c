@@ -175,10 +175,10 @@ static bool end_step(struct tsm_simulation *s, struct tsm_simulated_thread *t, u
     done->end_ns = end_ns;
     done->is_done = true;
     done->by = t->by;
-    s->out->order[s->out->order_count++] = t->step | TSM_SCHEDULE_STEP;
+    s->out->order[s->out->order_count++] = t->step | TSM_PREDICTION_STEP;
     if (end_ns >= s->out->end_ns) {
         s->out->end_ns = end_ns;
-        s->out->last = t->step | TSM_SCHEDULE_STEP;
+        s->out->last = t->step | TSM_PREDICTION_STEP;
     }
     t->clock_ns = end_ns;
     t->step = s->w->steps[t->step].next;
@@ -341,7 +341,7 @@ static uint32_t slots_holder(const struct tsm_simulation *s, const struct tsm_si
     uint32_t found = TSM_WORKLOAD_NONE;
     uint64_t best = 0;
 
-    for (size_t i = 0; i < TSM_SCHEDULE_RECENT && i < d->kernel_count; i++) {
+    for (size_t i = 0; i < TSM_SIMULATION_RECENT && i < d->kernel_count; i++) {
         const uint64_t end = s->out->parts[d->kernels[i]].end_ns;
         const uint64_t free_ns = end > tail ? end - tail : 0;
 
@@ -386,7 +386,7 @@ static struct tsm_device_span run_on(struct tsm_simulation *s, struct tsm_simula
         return span;
     if (span.start_ns > ready_ns)
         *before = slots_holder(s, d, span.start_ns);
-    d->kernels[d->kernel_count++ % TSM_SCHEDULE_RECENT] = part;
+    d->kernels[d->kernel_count++ % TSM_SIMULATION_RECENT] = part;
     return span;
 }
 
@@ -400,8 +400,8 @@ static bool release(struct tsm_simulation *s, uint32_t part)
          at = s->waitings[at].next) {
         const struct tsm_simulated_wait *one = &s->waitings[at];
 
-        if (one->who & TSM_SCHEDULE_STEP) {
-            struct tsm_simulated_thread *t = &s->threads[one->who & ~TSM_SCHEDULE_STEP];
+        if (one->who & TSM_PREDICTION_STEP) {
+            struct tsm_simulated_thread *t = &s->threads[one->who & ~TSM_PREDICTION_STEP];
 
             if (t->end_ns <= end_ns) {
                 t->end_ns = end_ns;
@@ -537,13 +537,13 @@ static void finish(struct tsm_simulation *s)
     free(s->callers.list);
 }
 
-static int simulate(struct tsm_schedule *out, const struct tsm_workload *w,
+static int simulate(struct tsm_prediction *out, const struct tsm_workload *w,
                     struct tsm_workload *learning)
 {
     struct tsm_simulation s = {.w = w, .learning = learning, .out = out};
     bool ok;
 
-    *out = (struct tsm_schedule){
+    *out = (struct tsm_prediction){
         .last = TSM_WORKLOAD_NONE, .begin_ns = w->begin_ns, .end_ns = w->begin_ns};
     ok = begin(&s) && run(&s);
     for (size_t i = 0; ok && i < w->thread_count; i++)
@@ -554,21 +554,21 @@ static int simulate(struct tsm_schedule *out, const struct tsm_workload *w,
     return ok ? 0 : no_memory();
 }
 
-int tsm_schedule_simulate(struct tsm_schedule *out, const struct tsm_workload *w)
+int tsm_prediction_make(struct tsm_prediction *out, const struct tsm_workload *w)
 {
     return simulate(out, w, NULL);
 }
 
-int tsm_schedule_learn(struct tsm_schedule *out, struct tsm_workload *w)
+int tsm_prediction_learn(struct tsm_prediction *out, struct tsm_workload *w)
 {
     return simulate(out, w, w);
 }
 
-void tsm_schedule_finish(struct tsm_schedule *s)
+void tsm_prediction_finish(struct tsm_prediction *s)
 {
     free(s->parts);
     free(s->steps);
     free(s->order);
     free(s->before);
-    *s = (struct tsm_schedule){0};
+    *s = (struct tsm_prediction){0};
 }

@@ -13,7 +13,7 @@
 #include "analysis/schedule/workload.h"
 
 /* Reason for which something began when it did: the last of all that it waited for. */
-enum tsm_schedule_bound {
+enum tsm_prediction_bound {
     TSM_BOUND_START,   /* nothing: it is the first of its thread */
     TSM_BOUND_THREAD,  /* its thread: the call before it; of a part, the call that sent it */
     TSM_BOUND_STREAM,  /* what its stream was given before */
@@ -27,7 +27,7 @@ enum tsm_schedule_bound {
 
 struct tsm_scheduled_part {
     uint64_t sent_ns, ready_ns, start_ns, end_ns;
-    enum tsm_schedule_bound bound;
+    enum tsm_prediction_bound bound;
     uint32_t by; /* part; with THREAD: the step; else TSM_WORKLOAD_NONE */
     size_t
         first_before; /* in the schedule's list: parts that it waited for, if they were not over */
@@ -45,10 +45,11 @@ struct tsm_scheduled_step {
     bool is_done;
 };
 
-struct tsm_schedule {
+struct tsm_prediction {
     struct tsm_scheduled_part *parts; /* by those of the workload */
     struct tsm_scheduled_step *steps;
-    uint32_t *order; /* parts, and steps with TSM_SCHEDULE_STEP, in the order in which they ended */
+    uint32_t
+        *order; /* parts, and steps with TSM_PREDICTION_STEP, in the order in which they ended */
     size_t order_count;
     uint32_t *before;
     size_t before_count, before_capacity;
@@ -57,19 +58,19 @@ struct tsm_schedule {
     bool is_stuck;             /* something waits for what never comes */
 };
 
-#define TSM_SCHEDULE_STEP (1u << 31)
+#define TSM_PREDICTION_STEP (1u << 31)
 
 /* Finish it in any case. */
-int tsm_schedule_simulate(struct tsm_schedule *out, const struct tsm_workload *w);
-void tsm_schedule_finish(struct tsm_schedule *s);
+int tsm_prediction_make(struct tsm_prediction *out, const struct tsm_workload *w);
+void tsm_prediction_finish(struct tsm_prediction *s);
 
 /* Finds what threads did between and in calls that nothing in the trace says: gap_ns and cost_ns of
  * the steps. Call it once, before anything is changed. In virtual time all of it is 0, but for
  * calls that are not modelled and threads that learn of each other. */
-int tsm_schedule_calibrate(struct tsm_workload *w);
+int tsm_workload_calibrate(struct tsm_workload *w);
 
 /* The part of it that simulates: notes what threads did in the workload. Without virtual time
  * commands have the times that were recorded. */
-int tsm_schedule_learn(struct tsm_schedule *out, struct tsm_workload *w);
+int tsm_prediction_learn(struct tsm_prediction *out, struct tsm_workload *w);
 
 #endif

@@ -8,14 +8,14 @@
 
 #include "analysis/schedule/simulate.h"
 
-#define TSM_SCHEDULE_RECENT                                                                        \
+#define TSM_SIMULATION_RECENT                                                                      \
     64u /* kernels of a device, among which the one is looked for that another waits for */
 
 /* Something waits for the end of a part. */
 struct tsm_simulated_wait {
-    uint32_t who;  /* part, or thread with TSM_SCHEDULE_STEP */
+    uint32_t who;  /* part, or thread with TSM_PREDICTION_STEP */
     uint32_t next; /* in the list of the part */
-    enum tsm_schedule_bound bound;
+    enum tsm_prediction_bound bound;
 };
 
 struct tsm_simulated_part {
@@ -66,14 +66,14 @@ struct tsm_simulated_thread {
 struct tsm_simulated_device {
     struct tsm_device_model model;
     uint32_t on_engine[3][TSM_MACHINE_ENGINES_MAX]; /* part that ran there last */
-    uint32_t kernels[TSM_SCHEDULE_RECENT];
+    uint32_t kernels[TSM_SIMULATION_RECENT];
     size_t kernel_count;
 };
 
 struct tsm_simulation {
     const struct tsm_workload *w;
     struct tsm_workload *learning; /* NULL: nothing is calibrated */
-    struct tsm_schedule *out;
+    struct tsm_prediction *out;
     struct tsm_simulated_part *parts;
     struct tsm_simulated_stream *streams;
     struct tsm_simulated_thread *threads;
@@ -99,23 +99,23 @@ tsm_simulation_command(const struct tsm_simulation *s, uint32_t part)
 
 /* Makes a part wait for another one. */
 bool tsm_simulation_wait_part(struct tsm_simulation *s, uint32_t part, uint32_t for_part,
-                              enum tsm_schedule_bound bound);
+                              enum tsm_prediction_bound bound);
 /* Makes a thread wait for a part. */
 bool tsm_simulation_wait_thread(struct tsm_simulation *s, uint32_t thread, uint32_t for_part);
 /* Makes a part, or with WAIT a thread, wait for what a stream was given last. */
 bool tsm_simulation_wait_stream(struct tsm_simulation *s, uint32_t who, uint32_t stream,
-                                enum tsm_schedule_bound bound);
+                                enum tsm_prediction_bound bound);
 /* Makes a part, or with WAIT a thread, wait for what streams that join the default stream `stream`
  * have sent since that sent last. For what came before it waits by its own order. */
 bool tsm_simulation_wait_recent(struct tsm_simulation *s, uint32_t who, uint32_t stream,
-                                enum tsm_schedule_bound bound);
+                                enum tsm_prediction_bound bound);
 /* Makes a part wait for what its context's default streams, or those that join them, mean. */
 bool tsm_simulation_wait_default(struct tsm_simulation *s, uint32_t part);
 /* Makes a thread wait for all that was sent to the streams of the owner with this key; NULL: to
  * all. */
 bool tsm_simulation_wait_owner(struct tsm_simulation *s, uint32_t thread, const uint64_t *key);
 /* Notes that something that a part waited for ended at `ns`. */
-void tsm_simulation_bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_schedule_bound bound,
+void tsm_simulation_bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_prediction_bound bound,
                          uint32_t by);
 /* Notes that a stream was given a part, and that the part is done. */
 void tsm_simulation_note_sent(struct tsm_simulation *s, uint32_t stream);

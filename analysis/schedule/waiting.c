@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-void tsm_simulation_bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_schedule_bound bound,
+void tsm_simulation_bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_prediction_bound bound,
                          uint32_t by)
 {
     if (ns < p->ready_ns || (ns == p->ready_ns && by == TSM_WORKLOAD_NONE))
@@ -17,7 +17,7 @@ void tsm_simulation_bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_sch
 }
 
 bool tsm_simulation_wait_part(struct tsm_simulation *s, uint32_t part, uint32_t for_part,
-                              enum tsm_schedule_bound bound)
+                              enum tsm_prediction_bound bound)
 {
     const struct tsm_scheduled_part *earlier = &s->out->parts[for_part];
 
@@ -30,7 +30,7 @@ bool tsm_simulation_wait_part(struct tsm_simulation *s, uint32_t part, uint32_t 
         tsm_simulation_bind(&s->out->parts[part], earlier->end_ns, bound, for_part);
         return true;
     }
-    if (s->waiting_count >= TSM_SCHEDULE_STEP ||
+    if (s->waiting_count >= TSM_PREDICTION_STEP ||
         !TSM_ARRAY_PUSH(s->waitings, s->waiting_count, s->waiting_capacity,
                         (struct tsm_simulated_wait){part, s->parts[for_part].waiting, bound}))
         return false;
@@ -56,9 +56,9 @@ bool tsm_simulation_wait_thread(struct tsm_simulation *s, uint32_t thread, uint3
         }
         return true;
     }
-    if (s->waiting_count >= TSM_SCHEDULE_STEP ||
+    if (s->waiting_count >= TSM_PREDICTION_STEP ||
         !TSM_ARRAY_PUSH(s->waitings, s->waiting_count, s->waiting_capacity,
-                        (struct tsm_simulated_wait){thread | TSM_SCHEDULE_STEP,
+                        (struct tsm_simulated_wait){thread | TSM_PREDICTION_STEP,
                                                     s->parts[for_part].waiting, TSM_BOUND_WAIT}))
         return false;
     s->parts[for_part].waiting = (uint32_t)s->waiting_count - 1;
@@ -67,7 +67,7 @@ bool tsm_simulation_wait_thread(struct tsm_simulation *s, uint32_t thread, uint3
 }
 
 bool tsm_simulation_wait_stream(struct tsm_simulation *s, uint32_t who, uint32_t stream,
-                                enum tsm_schedule_bound bound)
+                                enum tsm_prediction_bound bound)
 {
     const struct tsm_simulated_stream *state = &s->streams[stream];
     bool ok = true;
@@ -84,7 +84,7 @@ bool tsm_simulation_wait_stream(struct tsm_simulation *s, uint32_t who, uint32_t
 }
 
 bool tsm_simulation_wait_recent(struct tsm_simulation *s, uint32_t who, uint32_t stream,
-                                enum tsm_schedule_bound bound)
+                                enum tsm_prediction_bound bound)
 {
     const struct tsm_simulated_owner *owner = &s->owners[s->streams[stream].owner];
     bool ok = true;

@@ -91,7 +91,8 @@ struct tsm_emu_times {
     /* Says what work the ticket's commands were. Call it before read(), in virtual time only.
      * Returns false where something of it has not run, or is not known. */
     bool (*works)(struct tsm_emu_ticket *ticket, tsm_emu_work_visitor visit, void *user);
-    /* From version 2 on. In virtual time: sets the calling thread's clock, also back. */
+
+    /* In virtual time: sets the calling thread's clock, also back. */
     void (*set_now)(uint64_t ns);
 };
 

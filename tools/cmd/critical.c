@@ -49,7 +49,7 @@ struct critical {
     const struct critical_values *v;
     struct sbt_reader *reader;
     struct tsm_workload w;
-    struct tsm_schedule s;
+    struct tsm_prediction s;
     struct tsm_critical_path path;
     struct tsm_table *tables;
     size_t table_count, table_capacity;
@@ -294,9 +294,9 @@ static int simulate(struct critical *run)
                          "%s: no commands that could be scheduled: CUDA's alone so far",
                          tsm_clean(sbt_reader_name(run->reader)));
     if (!error)
-        error = tsm_schedule_calibrate(&run->w);
+        error = tsm_workload_calibrate(&run->w);
     if (!error)
-        error = tsm_schedule_simulate(&run->s, &run->w);
+        error = tsm_prediction_make(&run->s, &run->w);
     if (!error)
         error = tsm_critical_path_find(&run->path, &run->w, &run->s);
     if (!error)
@@ -319,7 +319,7 @@ static void finish(struct critical *run)
     }
     free(run->tables);
     tsm_critical_path_finish(&run->path);
-    tsm_schedule_finish(&run->s);
+    tsm_prediction_finish(&run->s);
     tsm_workload_finish(&run->w);
 }
 

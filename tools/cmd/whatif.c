@@ -99,9 +99,9 @@ struct whatif {
     const struct whatif_values *v;
     struct sbt_reader *reader;
     struct tsm_workload w;
-    struct tsm_schedule before, after; /* simulated, without and with the changes */
-    uint64_t recorded_ns;              /* from the first call to the last end */
-    uint64_t off_count;                /* commands that the simulation has at other times */
+    struct tsm_prediction before, after; /* simulated, without and with the changes */
+    uint64_t recorded_ns;                /* from the first call to the last end */
+    uint64_t off_count;                  /* commands that the simulation has at other times */
     size_t change_count;
 };
 
@@ -216,7 +216,7 @@ static int apply(struct whatif *run)
 /* ---- the recording --------------------------------------------------------------------------- */
 
 /* Times of a command in a schedule: of its parts that do something, else of its marks. */
-static bool times_of(const struct tsm_workload *w, const struct tsm_schedule *s,
+static bool times_of(const struct tsm_workload *w, const struct tsm_prediction *s,
                      const struct tsm_workload_command *c, uint64_t *start_ns, uint64_t *end_ns)
 {
     bool is_any = false;
@@ -402,14 +402,14 @@ static int simulate(struct whatif *run)
                          "%s: no commands that could be scheduled: CUDA's alone so far",
                          tsm_clean(sbt_reader_name(run->reader)));
     if (!error)
-        error = tsm_schedule_calibrate(&run->w);
+        error = tsm_workload_calibrate(&run->w);
     if (!error)
-        error = tsm_schedule_simulate(&run->before, &run->w);
+        error = tsm_prediction_make(&run->before, &run->w);
     if (error)
         return error;
     compare(run);
     error = apply(run);
-    return error ? error : tsm_schedule_simulate(&run->after, &run->w);
+    return error ? error : tsm_prediction_make(&run->after, &run->w);
 }
 
 static void note(const struct whatif *run)
@@ -449,8 +449,8 @@ static int run_whatif(const struct tsm_command *command, void *values,
     if (!error)
         note(&run);
     tsm_trace_note_damage(run.reader, &noted);
-    tsm_schedule_finish(&run.before);
-    tsm_schedule_finish(&run.after);
+    tsm_prediction_finish(&run.before);
+    tsm_prediction_finish(&run.after);
     tsm_workload_finish(&run.w);
     sbt_reader_destroy(run.reader);
     return error ? tsm_complain_error() : TSM_EXIT_OK;

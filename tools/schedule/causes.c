@@ -195,11 +195,11 @@ static bool copy_changed(struct tsm_workload *out, const struct tsm_workload *w)
     return true;
 }
 
-int tsm_cause_gain(uint64_t *gain_ns, const struct tsm_workload *w, const struct tsm_schedule *s,
+int tsm_cause_gain(uint64_t *gain_ns, const struct tsm_workload *w, const struct tsm_prediction *s,
                    const struct tsm_cause_sum *sum)
 {
     struct tsm_workload changed;
-    struct tsm_schedule without = {0};
+    struct tsm_prediction without = {0};
     int error = copy_changed(&changed, w) ? 0 : no_memory();
 
     if (!error && (sum->cause == TSM_CAUSE_WORK || sum->cause == TSM_CAUSE_ENGINE))
@@ -211,9 +211,9 @@ int tsm_cause_gain(uint64_t *gain_ns, const struct tsm_workload *w, const struct
     else
         changed.turnaround_ns = 0;
     if (!error)
-        error = tsm_schedule_simulate(&without, &changed);
+        error = tsm_prediction_make(&without, &changed);
     *gain_ns = !error && without.end_ns < s->end_ns ? s->end_ns - without.end_ns : 0;
-    tsm_schedule_finish(&without);
+    tsm_prediction_finish(&without);
     free(changed.parts);
     free(changed.steps);
     return error;

@@ -34,7 +34,7 @@ const char *tsm_cause_name(const struct tsm_cause_sum *sum);
 
 /* Writes how much earlier all would end without the cause into *gain_ns: its work takes no time,
  * its calls return at once, nothing is waited for in them. */
-int tsm_cause_gain(uint64_t *gain_ns, const struct tsm_workload *w, const struct tsm_schedule *s,
+int tsm_cause_gain(uint64_t *gain_ns, const struct tsm_workload *w, const struct tsm_prediction *s,
                    const struct tsm_cause_sum *sum);
 
 /* The record that a piece belongs to, and the call's name, or the kernel's. */

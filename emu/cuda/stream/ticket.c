@@ -237,13 +237,8 @@ const struct tsm_emu_times *tsm_emu_times(void)
         .watch = watch,
         .is_over = is_over,
         .works = visit_works,
+        .set_now = emu_clock_set,
     };
-    static const struct tsm_emu_times real = {
-        TSM_EMU_TIMES_VERSION, false, emu_clock,       begin, end,
-        read_ticket,           drop,  emu_clock_aside, watch, emu_clock_set};
-    static const struct tsm_emu_times simulated = {
-        TSM_EMU_TIMES_VERSION, true, emu_clock,       begin, end,
-        read_ticket,           drop, emu_clock_aside, watch, emu_clock_set};
 
     if (!emu_settings.has_times)
         return NULL;
