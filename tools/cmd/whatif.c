@@ -4,6 +4,7 @@
 #include "analysis/schedule/change.h"
 #include "base/array.h"
 #include "base/text.h"
+#include "replay/schedule.h"
 #include "tools/schedule/causes.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
@@ -25,6 +26,7 @@ struct change_list {
 
 struct whatif_values {
     struct change_list waits, kernels, priorities, machine;
+    const char *schedule;
     bool all_waits, redundant, fuse, times, json;
 };
 
@@ -84,6 +86,13 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(whatif_values, fuse),
      .help = "Send what a thread sent to one stream without anything in between by one call, as a "
              "graph's launch does."},
+    {.name = "schedule-out",
+     .letter = 'o',
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(whatif_values, schedule),
+     .argument = "FILE",
+     .help = "Write the changed schedule, for tsreplay --schedule, which carries it out and says "
+             "whether the same bytes come out."},
     {.name = "times",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(whatif_values, times),
@@ -391,6 +400,70 @@ static int print(const struct whatif *run)
     return error;
 }
 
+/* ---- the schedule ---------------------------------------------------------------------------- */
+
+struct scheduled_call {
+    uint64_t ns;
+    uint32_t step;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct scheduled_call *x = a, *y = b;
+
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    return x->step < y->step ? -1 : x->step > y->step;
+}
+
+/* Says what a call of the changed schedule is in the file. `at` is when the call begins: in virtual
+ * time it is charged then. */
+static struct tsm_schedule_item item_of(const struct whatif *run, uint32_t place)
+{
+    const struct tsm_workload_step *step = &run->w.steps[place];
+    struct tsm_schedule_item item = {.seq = step->seq, .kind = TSM_SCHEDULE_WAIT};
+    uint64_t sent_ns;
+
+    if (step->is_dropped) {
+        item.kind = TSM_SCHEDULE_DROP;
+    } else if (step->kind == TSM_STEP_SEND) {
+        const uint64_t call_ns = run->w.is_virtual ? run->w.machine.call_ns : 0;
+
+        sent_ns = run->after.parts[run->w.commands[step->command].first_part].sent_ns;
+        item.kind = TSM_SCHEDULE_SEND;
+        item.has_at = sent_ns >= call_ns;
+        item.at_ns = sent_ns - call_ns - (run->w.is_virtual ? 0 : run->w.begin_ns);
+    }
+    return item;
+}
+
+static int write_schedule(const struct whatif *run)
+{
+    const size_t count = run->w.step_count;
+    struct scheduled_call *calls = malloc((count + 1) * sizeof(*calls));
+    struct tsm_schedule_item *items = malloc((count + 1) * sizeof(*items));
+    int error = calls && items ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for the schedule");
+
+    for (size_t i = 0; i < count && !error; i++) {
+        const struct tsm_workload_step *step = &run->w.steps[i];
+        const bool sends = step->kind == TSM_STEP_SEND && !step->is_dropped;
+
+        calls[i] = (struct scheduled_call){
+            sends ? run->after.parts[run->w.commands[step->command].first_part].sent_ns
+                  : run->after.steps[i].end_ns,
+            (uint32_t)i};
+    }
+    if (!error) {
+        qsort(calls, count, sizeof(*calls), by_time);
+        for (size_t i = 0; i < count; i++)
+            items[i] = item_of(run, calls[i].step);
+        error = tsm_schedule_write(run->v->schedule, items, count);
+    }
+    free(calls);
+    free(items);
+    return error;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int simulate(struct whatif *run)
@@ -446,6 +519,10 @@ static int run_whatif(const struct tsm_command *command, void *values,
     tsm_trace_show_progress(run.reader, NULL);
     if (!error)
         error = print(&run);
+    if (!error && run.v->schedule)
+        error = run.after.is_stuck
+                    ? tsm_fail(TSM_E_UNSUPPORTED, "a schedule that gets stuck is not written")
+                    : write_schedule(&run);
     if (!error)
         note(&run);
     tsm_trace_note_damage(run.reader, &noted);
@@ -471,6 +548,8 @@ const struct tsm_command tsm_command_whatif = {
         "Knows CUDA; commands of other APIs are counted and left out.",
     .examples = "tracesmith whatif trace.sbt\n"
                 "tracesmith whatif --drop-wait=812 trace.sbt\n"
+                "tracesmith whatif --drop-wait=812 --schedule-out=s.txt trace.sbt\n"
+                "tsreplay --schedule=s.txt --device=emu trace.sbt\n"
                 "tracesmith whatif --kernel='scale*=0.5' --machine=host_to_device_engines=2 "
                 "trace.sbt\n",
     .exit_status = "0|done\n"

@@ -122,7 +122,7 @@ void emu_time_begin(struct emu_command *command, bool runs)
     if (!emu_settings.is_virtual)
         command->start_ns = tsm_monotonic_ns();
     else if (command->is_aside)
-        command->start_ns = command->done_ns = 0; /* nobody waits for it */
+        command->start_ns = command->done_ns = command->stream->end_ns; /* as if it were not there */
     else if (runs)
         begin_at(command, emu_time_ready(command));
     else
