@@ -163,7 +163,7 @@ static int read_item(struct reading *r, char *const *words, size_t count)
 
 static int read_lines(struct reading *r)
 {
-    char *words[WORD_MAX];
+    char *words[WORD_MAX] = {0};
     int more;
 
     while ((more = next_line(r)) == 1) {

@@ -48,7 +48,8 @@ static int copy_record(struct tsm_trace_copy *copy, const struct sbt_record *rec
     struct tsm_replay_time time;
     int error, more;
 
-    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME))
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME) ||
+        record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_WORK)) /* of the recording */
         return 0;
     error = tsm_trace_copy_record(copy, record);
     if (error || record->stream == SBT_STREAM_NONE)
