@@ -443,6 +443,8 @@ static bool run_part(struct tsm_simulation *s, uint32_t part)
     } else {
         span = run_on(s, &s->devices[s->w->streams[c->stream].device], part, &before);
     }
+    p->waited_for = p->bound;
+    p->waited_by = p->by;
     if (span.start_ns > p->ready_ns && before != TSM_WORKLOAD_NONE) {
         p->bound = TSM_BOUND_ENGINE;
         p->by = before;

@@ -29,6 +29,9 @@ struct tsm_scheduled_part {
     uint64_t sent_ns, ready_ns, start_ns, end_ns;
     enum tsm_prediction_bound bound;
     uint32_t by; /* part; with THREAD: the step; else TSM_WORKLOAD_NONE */
+    /* The same without ENGINE: what it waited for until it was ready. */
+    enum tsm_prediction_bound waited_for;
+    uint32_t waited_by;
     size_t
         first_before; /* in the schedule's list: parts that it waited for, if they were not over */
     uint32_t before_count;

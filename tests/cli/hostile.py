@@ -61,6 +61,7 @@ def commands(trace, whole):
     yield ["clocks", "--json", trace]
     yield ["graph", "--why=5", trace]
     yield ["graph", "--dot", trace]
+    yield ["view", "--states", trace]
     yield ["critical", "--list", "--slack", trace]
     yield ["whatif", "--times", "--drop-all-waits", trace]
     yield ["graph", "--memory", "--json", trace]

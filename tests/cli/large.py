@@ -38,6 +38,7 @@ def commands():
     yield ["graph", "large.sbt"]
     yield ["graph", "--why=5", "large.sbt"]
     yield ["critical", "--slack", "large.sbt"]
+    yield ["view", "--states", "--json", "large.sbt"]
     yield ["stats", "large.sbt"]
     yield ["stats", "--section=sites", "--csv", "large.sbt"]
     for how in ("folded", "speedscope", "pprof"):

@@ -6,6 +6,7 @@
 #include "format/check/counts.h"
 #include "format/json.h"
 #include "tools/kernel/view.h"
+#include "tools/schedule/states_view.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/text/json_out.h"
@@ -24,7 +25,7 @@
 #define STACK_COLUMN 43u
 
 struct view_values {
-    bool stacks, json, failed, repair, tree, kernel;
+    bool stacks, json, failed, repair, tree, kernel, states;
     const char *calls, *host;
     uint64_t limit;
     struct tsm_selection_streams streams;
@@ -80,6 +81,12 @@ static const struct tsm_option options[] = {
          "their commands, nested by the program's labels, with its names for objects, hashes of "
          "shaders (`tracesmith shaders`) and GPU times (TS_GPU_TIME). With --json schema "
          "\"tstree/1\", a line for each."},
+    {.name = "states",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(view_values, states),
+     .help = "CUDA: the states of commands, streams, engines and devices over time, idle, pending, "
+             "wait or running, with the reason. Of the whole trace. With --json one object, schema "
+             "\"tsstates/1\"."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, json),
@@ -275,6 +282,20 @@ static int view_tree(const struct view_values *v, const char *path)
     return status;
 }
 
+static int view_states(const struct view_values *v, const char *path)
+{
+    struct sbt_reader *reader = tsm_trace_open(path);
+    size_t noted = 0;
+    int status;
+
+    if (!reader)
+        return TSM_EXIT_ERROR;
+    status = tsm_states_view(reader, v->json);
+    tsm_trace_note_damage(reader, &noted);
+    sbt_reader_destroy(reader);
+    return status;
+}
+
 static int decode_arguments(struct view *view, const struct sbt_filter *filter)
 {
     if (view->values->json)
@@ -363,6 +384,8 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (v->repair)
         return repair(words->words[0]);
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+    if (v->states)
+        return view_states(v, words->words[0]);
     return v->tree ? view_tree(v, words->words[0]) : view_trace(v, words->words[0]);
 }
 
@@ -388,6 +411,7 @@ const struct tsm_command tsm_command_view = {
                 "tsview --failed --stacks trace.sbt        where do errors come from?\n"
                 "tsview --json trace.sbt | jq .call\n"
                 "tsview --tree trace.sbt | less            what Vulkan queues got\n"
+                "tsview --states trace.sbt | less          what ran, and what waited for what?\n"
                 "tsview --repair trace.sbt                 after a crash\n",
     .exit_status = "0|shown (damage is reported on stderr)\n"
                    "2|the trace cannot be read",

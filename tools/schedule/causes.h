@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pieces of a critical path, or of idle times, summed up by what they are: "kernel scale", "call of a
- * wait", "latency".
+ * Pieces of a critical path, or of idle times, summed up by what they are: "kernel scale", "call of
+ * a wait", "latency".
  */
 #ifndef TOOLS_SCHEDULE_CAUSES_H
 #define TOOLS_SCHEDULE_CAUSES_H

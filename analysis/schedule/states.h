@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * States over time: of each command, stream, engine and device, with the reason. A command is idle
+ * before its first interval and finished behind its last one; the intervals of all others cover the
+ * time from the first call to the last end.
+ */
+#ifndef ANALYSIS_SCHEDULE_STATES_H
+#define ANALYSIS_SCHEDULE_STATES_H
+
+#include "analysis/schedule/critical.h"
+
+enum tsm_state {
+    TSM_STATE_IDLE,    /* nothing was sent to it */
+    TSM_STATE_PENDING, /* it could run as far as other commands go, and is not begun */
+    TSM_STATE_WAIT,    /* for other commands */
+    TSM_STATE_RUNNING,
+};
+
+enum tsm_state_of {
+    TSM_STATE_OF_COMMAND,
+    TSM_STATE_OF_STREAM,
+    TSM_STATE_OF_ENGINE, /* place: enum tsm_device_work_kind */
+    TSM_STATE_OF_DEVICE,
+    TSM_STATE_OF_COUNT
+};
+
+enum tsm_state_reason {
+    TSM_REASON_NONE,
+    TSM_REASON_HOST,    /* the host has sent nothing more */
+    TSM_REASON_LATENCY, /* it is on its way to the device */
+    TSM_REASON_STREAM,  /* for the command before it on its stream */
+    TSM_REASON_DEFAULT, /* for a default stream, or what that waits for */
+    TSM_REASON_EVENT,
+    TSM_REASON_GRAPH,  /* for another node, or the launch before */
+    TSM_REASON_ENGINE, /* which another command has */
+    TSM_REASON_DEVICE, /* of the device; not known */
+};
+
+struct tsm_state_interval {
+    enum tsm_state_of of;
+    enum tsm_state state;
+    enum tsm_state_reason reason;
+    uint32_t device, place; /* place: of the command, or of the stream, of the workload */
+    uint32_t command;       /* that runs, or that waits; TSM_WORKLOAD_NONE: none */
+    uint32_t by;            /* command that it waits for, likewise */
+    uint32_t step;          /* HOST: the call that ends it, if it is known */
+    uint64_t begin_ns, end_ns;
+};
+
+/* Something that cannot be. */
+struct tsm_state_finding {
+    uint32_t command;
+    uint32_t
+        before;     /* command that was not over when it began; NONE: it began before it was sent */
+    uint64_t by_ns; /* so much too early */
+};
+
+struct tsm_states {
+    struct tsm_state_interval *list; /* by kind, device, place, begin */
+    size_t count, capacity;
+    struct tsm_state_finding *findings;
+    size_t finding_count, finding_capacity;
+};
+
+/* Makes the states of a schedule. Finish them in any case. */
+int tsm_states_make(struct tsm_states *out, const struct tsm_workload *w,
+                    const struct tsm_prediction *s);
+void tsm_states_finish(struct tsm_states *states);
+
+/* "idle", "pending", "wait", "running"; "command", "stream"...; "host", "latency"... */
+const char *tsm_state_name(enum tsm_state state);
+const char *tsm_state_of_name(enum tsm_state_of of);
+const char *tsm_state_reason_name(enum tsm_state_reason reason);
+/* "kernels", "to device"...: an engine by its number. */
+const char *tsm_engine_name(uint32_t engine);
+
+#endif
