@@ -12,7 +12,8 @@
 
 static int no_memory(void)
 {
-    return tsm_fail(TSM_E_MEMORY, "no memory to simulate the trace");
+    return tsm_fail(TSM_E_MEMORY,
+                    "no memory to simulate the trace, or more waits than can be followed");
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -533,6 +534,7 @@ static void finish(struct tsm_simulation *s)
         free(s->owners[i].recent);
     }
     free(s->owners);
+    tsm_map_finish(&s->owner_places);
     free(s->busy);
     free(s->waitings);
     free(s->ready.list);

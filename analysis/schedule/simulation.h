@@ -7,6 +7,7 @@
 #define ANALYSIS_SCHEDULE_SIMULATION_H
 
 #include "analysis/schedule/simulate.h"
+#include "base/map.h"
 
 #define TSM_SIMULATION_RECENT                                                                      \
     64u /* kernels of a device, among which the one is looked for that another waits for */
@@ -85,6 +86,7 @@ struct tsm_simulation {
     struct tsm_simulated_end end;      /* the latest of all */
     uint32_t *busy;                    /* streams with parts that are not done */
     size_t busy_count;
+    struct tsm_map owner_places; /* key -> place + 1 */
     struct tsm_simulated_owner *owners;
     size_t owner_count, owner_capacity;
 };
@@ -95,7 +97,7 @@ tsm_simulation_command(const struct tsm_simulation *s, uint32_t part)
     return &s->w->commands[s->w->parts[part].command];
 }
 
-/* Functions that return false are out of memory. */
+/* Functions that return false are out of memory, or there are too many waits. */
 
 /* Makes a part wait for another one. */
 bool tsm_simulation_wait_part(struct tsm_simulation *s, uint32_t part, uint32_t for_part,

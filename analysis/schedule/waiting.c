@@ -2,9 +2,10 @@
 #include "analysis/schedule/simulation.h"
 
 #include "base/array.h"
-#include "base/map.h"
 
 #include <stdlib.h>
+
+#define WAITS_MAX (1u << 26) /* of all; a trace could make of a few records as many as it likes */
 
 void tsm_simulation_bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_prediction_bound bound,
                          uint32_t by)
@@ -16,6 +17,12 @@ void tsm_simulation_bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_pre
     p->by = by;
 }
 
+static bool push_before(struct tsm_simulation *s, uint32_t part)
+{
+    return s->out->before_count < WAITS_MAX &&
+           TSM_ARRAY_PUSH(s->out->before, s->out->before_count, s->out->before_capacity, part);
+}
+
 bool tsm_simulation_wait_part(struct tsm_simulation *s, uint32_t part, uint32_t for_part,
                               enum tsm_prediction_bound bound)
 {
@@ -23,14 +30,14 @@ bool tsm_simulation_wait_part(struct tsm_simulation *s, uint32_t part, uint32_t 
 
     if (for_part == part || !earlier->is_sent)
         return true;
-    if (!TSM_ARRAY_PUSH(s->out->before, s->out->before_count, s->out->before_capacity, for_part))
+    if (!push_before(s, for_part))
         return false;
     s->out->parts[part].before_count++;
     if (earlier->is_done) {
         tsm_simulation_bind(&s->out->parts[part], earlier->end_ns, bound, for_part);
         return true;
     }
-    if (s->waiting_count >= TSM_PREDICTION_STEP ||
+    if (s->waiting_count >= WAITS_MAX ||
         !TSM_ARRAY_PUSH(s->waitings, s->waiting_count, s->waiting_capacity,
                         (struct tsm_simulated_wait){part, s->parts[for_part].waiting, bound}))
         return false;
@@ -46,7 +53,7 @@ bool tsm_simulation_wait_thread(struct tsm_simulation *s, uint32_t thread, uint3
 
     if (!earlier->is_sent)
         return true;
-    if (!TSM_ARRAY_PUSH(s->out->before, s->out->before_count, s->out->before_capacity, for_part))
+    if (!push_before(s, for_part))
         return false;
     s->out->steps[t->step].before_count++;
     if (earlier->is_done) {
@@ -56,7 +63,7 @@ bool tsm_simulation_wait_thread(struct tsm_simulation *s, uint32_t thread, uint3
         }
         return true;
     }
-    if (s->waiting_count >= TSM_PREDICTION_STEP ||
+    if (s->waiting_count >= WAITS_MAX ||
         !TSM_ARRAY_PUSH(s->waitings, s->waiting_count, s->waiting_capacity,
                         (struct tsm_simulated_wait){thread | TSM_PREDICTION_STEP,
                                                     s->parts[for_part].waiting, TSM_BOUND_WAIT}))
@@ -128,13 +135,11 @@ bool tsm_simulation_wait_default(struct tsm_simulation *s, uint32_t part)
 
 bool tsm_simulation_wait_owner(struct tsm_simulation *s, uint32_t thread, const uint64_t *key)
 {
-    const struct tsm_simulated_owner *owner = NULL;
+    const uint64_t place = key ? tsm_map_get(&s->owner_places, *key, 0) : 0;
+    const struct tsm_simulated_owner *owner = place ? &s->owners[place - 1] : NULL;
     const struct tsm_simulated_end *end = &s->end;
     bool ok;
 
-    for (size_t i = 0; key && i < s->owner_count; i++)
-        if (s->owners[i].key == *key)
-            owner = &s->owners[i];
     if (key && !owner)
         return true; /* nothing was ever sent there */
     if (owner)
@@ -179,13 +184,13 @@ void tsm_simulation_note_done(struct tsm_simulation *s, uint32_t place, uint32_t
     s->streams[s->busy[stream->busy_place]].busy_place = stream->busy_place;
 }
 
-/* Puts a stream to those of its owner. `places`: key -> place + 1. */
-static bool enter_owner(struct tsm_simulation *s, struct tsm_map *places, uint32_t place)
+/* Puts a stream to those of its owner. */
+static bool enter_owner(struct tsm_simulation *s, uint32_t place)
 {
     const struct tsm_workload_stream *stream = &s->w->streams[place];
     struct tsm_simulated_owner *owner;
     bool added;
-    uint64_t *at = tsm_map_insert(places, stream->owner, &added);
+    uint64_t *at = tsm_map_insert(&s->owner_places, stream->owner, &added);
 
     if (!at)
         return false;
@@ -204,11 +209,9 @@ static bool enter_owner(struct tsm_simulation *s, struct tsm_map *places, uint32
 
 bool tsm_simulation_make_owners(struct tsm_simulation *s)
 {
-    struct tsm_map places = {0};
     bool ok = true;
 
     for (size_t i = 0; i < s->w->stream_count && ok; i++)
-        ok = enter_owner(s, &places, (uint32_t)i);
-    tsm_map_finish(&places);
+        ok = enter_owner(s, (uint32_t)i);
     return ok;
 }

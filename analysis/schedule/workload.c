@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define COUNT_MAX (UINT32_MAX - 1)
+#define SLOTS_MAX (UINT64_C(1) << 34) /* times kernels: a minute or so for each simulation */
 
 /* Parts of one command, whose records come one after the other. */
 struct work_list {
@@ -465,6 +466,20 @@ static int order_parts(struct making *m)
     return 0;
 }
 
+/* Refuses what would take hours: each kernel takes as long as the machine has slots. */
+static int check_size(const struct tsm_workload *w)
+{
+    uint64_t kernels = 0;
+
+    for (size_t i = 0; i < w->part_count; i++)
+        kernels += w->parts[i].work.kind == TSM_DEVICE_KERNEL && !w->parts[i].work.is_fixed;
+    return kernels <= SLOTS_MAX / w->machine.block_slots
+               ? 0
+               : tsm_fail(TSM_E_LIMIT,
+                          "%llu kernels on a machine of %llu block slots are too many to simulate",
+                          (unsigned long long)kernels, (unsigned long long)w->machine.block_slots);
+}
+
 /* ---- making -----------------------------------------------------------------------------------
  */
 
@@ -509,6 +524,8 @@ int tsm_workload_make(struct tsm_workload *out, struct sbt_reader *reader)
         error = no_memory();
     if (!error)
         error = order_parts(&m);
+    if (!error)
+        error = check_size(out);
     tsm_dependencies_finish(&m.dependencies);
     tsm_map_finish(&m.stream_places);
     tsm_map_finish(&m.thread_places);
