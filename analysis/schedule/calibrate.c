@@ -30,7 +30,8 @@ static int median_delay(uint64_t *out, const struct tsm_workload *w, const struc
                                    : p->bound == TSM_BOUND_STREAM || p->bound == TSM_BOUND_EVENT;
 
         if (p->is_done && is_wanted && w->parts[i].work.kind != TSM_DEVICE_NONE &&
-            w->commands[w->parts[i].command].recorded.kind == TSM_TIME_MEASURED)
+            w->commands[w->parts[i].command].recorded.kind == TSM_TIME_MEASURED &&
+            w->commands[w->parts[i].command].recorded.axis == TSM_AXIS_HOST)
             list[count++] = p->start_ns > p->ready_ns ? p->start_ns - p->ready_ns : 0;
     }
     qsort(list, count, sizeof(*list), by_size);

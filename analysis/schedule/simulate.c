@@ -102,10 +102,13 @@ static bool send_part(struct tsm_simulation *s, const struct tsm_workload_comman
     const struct tsm_workload_part *part = &s->w->parts[place];
     struct tsm_scheduled_part *p = &s->out->parts[place];
     struct tsm_simulated_stream *stream = &s->streams[c->stream];
+    /* What has no time of its own among measured ones must not be later than they. */
+    const uint64_t latency_ns =
+        s->learning && !s->w->is_virtual ? 0 : s->w->machine.launch_latency_ns;
     bool ok = true;
 
     *p = (struct tsm_scheduled_part){.sent_ns = sent_ns,
-                                     .ready_ns = plus(sent_ns, s->w->machine.launch_latency_ns),
+                                     .ready_ns = plus(sent_ns, latency_ns),
                                      .bound = TSM_BOUND_THREAD,
                                      .by = c->step,
                                      .first_before = s->out->before_count,
@@ -299,11 +302,19 @@ static uint32_t missing_part(const struct tsm_simulation *s, const struct tsm_si
         return c && !c->is_dropped && !s->out->parts[c->first_part].is_sent ? c->first_part
                                                                             : TSM_WORKLOAD_NONE;
     }
-    for (uint32_t i = 0; i < w->commands[step->command].event_count; i++) {
-        c = &w->commands[w->events[w->commands[step->command].first_event + i]];
-        if (!c->is_dropped && !s->out->parts[c->first_part].is_sent)
-            return c->first_part;
+    c = &w->commands[step->command];
+    for (uint32_t i = 0; i < c->event_count; i++) {
+        const struct tsm_workload_command *e = &w->commands[w->events[c->first_event + i]];
+
+        if (!e->is_dropped && !s->out->parts[e->first_part].is_sent)
+            return e->first_part;
     }
+    /* Of threads that send to one stream the recording says who came first. */
+    while (c->previous != TSM_WORKLOAD_NONE && w->commands[c->previous].is_dropped)
+        c = &w->commands[c->previous];
+    if (c->previous != TSM_WORKLOAD_NONE &&
+        !s->out->parts[w->commands[c->previous].first_part].is_sent)
+        return w->commands[c->previous].first_part;
     return TSM_WORKLOAD_NONE;
 }
 
@@ -437,7 +448,8 @@ static bool run_part(struct tsm_simulation *s, uint32_t part)
 
     if (s->w->turnaround_ns && s->w->parts[part].work.kind != TSM_DEVICE_NONE)
         p->ready_ns = turned_around(s, p);
-    if (s->learning && !s->w->is_virtual && c->recorded.kind == TSM_TIME_MEASURED) {
+    if (s->learning && !s->w->is_virtual && c->recorded.kind == TSM_TIME_MEASURED &&
+        c->recorded.axis == TSM_AXIS_HOST) {
         span.start_ns = c->recorded.start_ns > 0 ? (uint64_t)c->recorded.start_ns : 0;
         span.end_ns = c->recorded.end_ns > 0 ? (uint64_t)c->recorded.end_ns : 0;
         before = TSM_WORKLOAD_NONE;

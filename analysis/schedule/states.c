@@ -124,10 +124,28 @@ static void add_life(struct making *m, uint32_t part, uint64_t from_ns, struct t
     add(m, &i);
 }
 
-static void find(struct making *m, uint32_t command, uint32_t before, uint64_t by_ns)
+static uint64_t error_of(const struct making *m, uint32_t part)
 {
-    if (!TSM_ARRAY_PUSH(m->out->findings, m->out->finding_count, m->out->finding_capacity,
-                        (struct tsm_state_finding){command, before, by_ns}))
+    return m->w->commands[m->w->parts[part].command].recorded.error_ns;
+}
+
+static bool has_time(const struct making *m, uint32_t part)
+{
+    return m->w->commands[m->w->parts[part].command].recorded.kind == TSM_TIME_MEASURED;
+}
+
+/* Notes that the part began at least `by_ns` too early, if both times are known so well. */
+static void find(struct making *m, uint32_t part, uint32_t before, uint64_t by_ns)
+{
+    const uint64_t error_ns =
+        error_of(m, part) + (before == TSM_WORKLOAD_NONE ? 0 : error_of(m, before));
+
+    if (!has_time(m, part) || (before != TSM_WORKLOAD_NONE && !has_time(m, before)))
+        return;
+    if (by_ns > error_ns &&
+        !TSM_ARRAY_PUSH(m->out->findings, m->out->finding_count, m->out->finding_capacity,
+                        (struct tsm_state_finding){command_of(m, part), command_of(m, before),
+                                                   by_ns - error_ns}))
         m->failed = true;
 }
 
@@ -137,13 +155,12 @@ static void check(struct making *m, uint32_t part)
     const struct tsm_scheduled_part *p = &m->s->parts[part];
 
     if (p->start_ns < p->sent_ns)
-        find(m, m->w->parts[part].command, TSM_WORKLOAD_NONE, p->sent_ns - p->start_ns);
+        find(m, part, TSM_WORKLOAD_NONE, p->sent_ns - p->start_ns);
     for (size_t i = p->first_before; i < p->first_before + p->before_count; i++) {
         const struct tsm_scheduled_part *before = &m->s->parts[m->s->before[i]];
 
         if (before->is_done && before->end_ns > p->start_ns)
-            find(m, m->w->parts[part].command, command_of(m, m->s->before[i]),
-                 before->end_ns - p->start_ns);
+            find(m, part, m->s->before[i], before->end_ns - p->start_ns);
     }
 }
 

@@ -52,7 +52,7 @@ struct tsm_state_finding {
     uint32_t command;
     uint32_t
         before;     /* command that was not over when it began; NONE: it began before it was sent */
-    uint64_t by_ns; /* so much too early */
+    uint64_t by_ns; /* so much too early, at least */
 };
 
 struct tsm_states {

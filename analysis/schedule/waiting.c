@@ -81,7 +81,8 @@ bool tsm_simulation_wait_stream(struct tsm_simulation *s, uint32_t who, uint32_t
 
     if (state->last == TSM_WORKLOAD_NONE)
         return true;
-    if (state->end_part != TSM_WORKLOAD_NONE)
+    if (state->end_part != TSM_WORKLOAD_NONE &&
+        (state->end_part < state->first_node || state->end_part > state->last))
         ok = bound == TSM_BOUND_WAIT ? tsm_simulation_wait_thread(s, who, state->end_part)
                                      : tsm_simulation_wait_part(s, who, state->end_part, bound);
     for (uint32_t i = state->first_node; ok && i <= state->last; i++)

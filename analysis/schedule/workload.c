@@ -27,6 +27,7 @@ struct making {
     struct tsm_dependencies dependencies;
     struct tsm_map stream_places, thread_places; /* place + 1 */
     struct tsm_map command_places;               /* of stream and position -> place + 1 */
+    struct tsm_map events;   /* id -> place + 1 of the command that recorded it last */
     struct tsm_map launches; /* what is launched -> place + 1 of its last launch */
     size_t command_capacity, part_capacity, step_capacity, stream_capacity, thread_capacity;
     size_t device_capacity, parent_capacity, event_capacity;
@@ -143,35 +144,41 @@ static struct tsm_workload_step *add_step(struct making *m, const struct sbt_rec
     return &w->steps[place];
 }
 
-/* Notes the events that the command waits for. */
-static int add_events(struct making *m, struct tsm_workload_command *command)
+static int add_event(struct making *m, struct tsm_workload_command *command, uint64_t place)
+{
+    if (!place)
+        return 0;
+    if (m->w->event_count >= COUNT_MAX ||
+        !TSM_ARRAY_PUSH(m->w->events, m->w->event_count, m->event_capacity, (uint32_t)place - 1))
+        return no_memory();
+    command->event_count++;
+    return 0;
+}
+
+/* Notes the event that the command waits for, or that it records. A node of a graph may have
+ * recorded it since: that is not followed. */
+static int add_events(struct making *m, struct tsm_workload_command *command,
+                      const struct tsm_call_node *call)
 {
     const struct tsm_dependencies *d = &m->dependencies;
+    const uint64_t id = sbt_record_role(call->schema, call->record, SBT_ROLE_OBJECT, 0);
 
     command->first_event = (uint32_t)m->w->event_count;
-    command->is_redundant = true;
-    for (size_t i = 0; i < d->found_count; i++) {
-        uint32_t place;
-
-        if (d->found[i].to != command->seq || d->found[i].reason != TSM_DEPENDS_EVENT)
-            continue;
-        command->is_redundant = command->is_redundant && d->found[i].is_redundant;
-        place = tsm_workload_find_command(m->w, d->found[i].from);
-        if (place == TSM_WORKLOAD_NONE)
-            continue;
-        if (m->w->event_count >= COUNT_MAX ||
-            !TSM_ARRAY_PUSH(m->w->events, m->w->event_count, m->event_capacity, place))
-            return no_memory();
-        command->event_count++;
-    }
-    return 0;
+    if (call->schema->kind == SBT_KIND_SIGNAL && id)
+        return tsm_map_set(&m->events, id, m->w->command_count + 1) ? 0 : no_memory();
+    if (call->schema->kind != SBT_KIND_WAIT || !id)
+        return 0;
+    for (size_t i = 0; i < d->found_count; i++)
+        if (d->found[i].to == command->seq && d->found[i].reason == TSM_DEPENDS_EVENT)
+            command->is_redundant = d->found[i].is_redundant;
+    return add_event(m, command, tsm_map_get(&m->events, id, 0));
 }
 
 /* Launches of one executable graph come one after the other. */
 static int add_launch(struct making *m, struct tsm_workload_command *command,
                       const struct sbt_record *record)
 {
-    uint64_t *last;
+    uint64_t *last, place;
     bool added;
 
     if (!(tsm_graph_traits(record->type) & TSM_TRAIT_LAUNCHES_GRAPH) || !record->slot_count)
@@ -179,13 +186,9 @@ static int add_launch(struct making *m, struct tsm_workload_command *command,
     last = tsm_map_insert(&m->launches, record->slots[0], &added);
     if (!last)
         return no_memory();
-    if (*last &&
-        (m->w->event_count >= COUNT_MAX ||
-         !TSM_ARRAY_PUSH(m->w->events, m->w->event_count, m->event_capacity, (uint32_t)*last - 1)))
-        return no_memory();
-    command->event_count += *last != 0;
+    place = *last;
     *last = m->w->command_count + 1;
-    return 0;
+    return add_event(m, command, place);
 }
 
 static int add_command(struct making *m, const struct tsm_call_node *call)
@@ -209,7 +212,7 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
     step->command = (uint32_t)m->w->command_count;
     step->waits = call->is_wait && !(tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT);
     describe_stream(m, stream);
-    error = add_events(m, &command);
+    error = add_events(m, &command, call);
     if (!error)
         error = add_launch(m, &command, record);
     if (error)
@@ -224,7 +227,6 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
 /* Says what the wait is for. */
 static int aim(struct making *m, struct tsm_workload_step *step, const struct tsm_call_node *call)
 {
-    const struct tsm_dependencies *d = &m->dependencies;
     const int object = sbt_schema_role(call->schema, SBT_ROLE_OBJECT);
 
     if (call->record->stream != SBT_STREAM_NONE) {
@@ -233,10 +235,10 @@ static int aim(struct making *m, struct tsm_workload_step *step, const struct ts
         return step->of == TSM_WORKLOAD_NONE ? no_memory() : 0;
     }
     if (object >= 0 && tsm_object_traits(call->schema->fields[object].detail) & TSM_OBJECT_EVENT) {
-        for (size_t i = 0; i < d->found_count; i++)
-            if (d->found[i].to == step->seq && d->found[i].object)
-                step->of = tsm_workload_find_command(m->w, d->found[i].from);
-        step->target = step->of != TSM_WORKLOAD_NONE ? TSM_TARGET_COMMAND : TSM_TARGET_NOTHING;
+        step->of = tsm_map_get(&m->events,
+                               sbt_record_role(call->schema, call->record, SBT_ROLE_OBJECT, 0), 0) -
+                   1;
+        step->target = step->of != UINT64_MAX ? TSM_TARGET_COMMAND : TSM_TARGET_NOTHING;
         return 0;
     }
     step->target = call->owner ? TSM_TARGET_OWNER : TSM_TARGET_ALL;
@@ -466,6 +468,40 @@ static int order_parts(struct making *m)
     return 0;
 }
 
+struct position {
+    uint64_t position;
+    uint32_t stream, command;
+};
+
+static int by_position(const void *a, const void *b)
+{
+    const struct position *x = a, *y = b;
+
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    return x->command < y->command ? -1 : x->command > y->command;
+}
+
+/* Finds which command comes before which on its stream: records of calls that took long come late.
+ */
+static int link_streams(struct tsm_workload *w)
+{
+    struct position *list = malloc((w->command_count + 1) * sizeof(*list));
+
+    if (!list)
+        return no_memory();
+    for (size_t i = 0; i < w->command_count; i++)
+        list[i] = (struct position){w->commands[i].position, w->commands[i].stream, (uint32_t)i};
+    qsort(list, w->command_count, sizeof(*list), by_position);
+    for (size_t i = 0; i < w->command_count; i++)
+        w->commands[list[i].command].previous =
+            i && list[i - 1].stream == list[i].stream ? list[i - 1].command : TSM_WORKLOAD_NONE;
+    free(list);
+    return 0;
+}
+
 /* Refuses what would take hours: each kernel takes as long as the machine has slots. */
 static int check_size(const struct tsm_workload *w)
 {
@@ -525,12 +561,15 @@ int tsm_workload_make(struct tsm_workload *out, struct sbt_reader *reader)
     if (!error)
         error = order_parts(&m);
     if (!error)
+        error = link_streams(out);
+    if (!error)
         error = check_size(out);
     tsm_dependencies_finish(&m.dependencies);
     tsm_map_finish(&m.stream_places);
     tsm_map_finish(&m.thread_places);
     tsm_map_finish(&m.command_places);
     tsm_map_finish(&m.launches);
+    tsm_map_finish(&m.events);
     free(m.parts);
     return error;
 }

@@ -32,6 +32,7 @@ struct tsm_workload_command {
     uint32_t stream;                 /* place */
     uint32_t step;                   /* that sends it */
     uint32_t first_part, part_count;
+    uint32_t previous;                 /* place of the one before it on its stream */
     uint32_t first_event, event_count; /* in the list of events: commands that it waits for */
     struct tsm_span recorded;
     uint64_t sent_ns;        /* in virtual time, with has_work */

@@ -17,7 +17,7 @@ BIN, CAPTURE, EMU, PROGRAMS = (pathlib.Path(os.environ[f'TEST_{name}']) for name
 EXACT = ('streams', 'weave egw', 'linked', 'pipeline', 'overtakes', 'two', 'staging', 'rounds', 'learns', 'captures', 'pools', 'copies',
          'managed', 'saxpy', 'texture', 'spins', 'sync_memops', 'behind', 'functions', 'pinned', 'hostmem')
 DEFAULT = 'block_slots=64'
-MACHINES = (DEFAULT, 'block_slots=3,instruction_ps=5000', 'call_ns=0', 'launch_latency_ns=0,call_ns=9000', 'host_to_device_engines=2',
+MACHINES = (DEFAULT, 'block_slots=3,instruction_ps=5000', 'call_ns=100', 'launch_latency_ns=0,call_ns=9000', 'host_to_device_engines=2',
             'block_slots=1,device_to_host_mbps=50,host_to_device_mbps=90', 'kernel_ns=0,copy_latency_ns=0,device_mbps=1000')
 ROUNDS = 12 if os.environ.get('TS_TEST_ALL') else 2
 
@@ -152,8 +152,8 @@ def check_critical(name):
     works = {p['seq'] for p in pieces if p['cause'] in ('kernel', 'copy', 'fill', 'graph')}
     slack = {row['seq']: row['slack_ns'] for row in answer['slack']}
     records = read(name)
-    # What a thread asks for again and again may come up to a call later.
-    limit = 1000 if any(r['call'] == 'cuStreamQuery' for r in records) else 1
+    # What a thread asks for again and again may come up to a call later, and so each time that it asks.
+    limit = 1 + 1000 * sum(r['call'] == 'cuStreamQuery' and 'failed' not in r['flags'] for r in records)
     assert all(slack[seq] < limit for seq in works), (name, [(seq, slack[seq]) for seq in works])
     assert len(answer['devices']) == 1
     idle = sum(c['total_ns'] for c in answer['devices'][0]['idle'])
@@ -190,8 +190,7 @@ def main():
     assert sum(check_replayed(seed, chance, 'a.sbt') for seed in chance.sample(range(1, 10000), ROUNDS * 3)) >= ROUNDS
     for machine in MACHINES:
         check_machine(chance.randrange(1, 10000), machine, 'a.sbt', 'b.sbt')
-    changes = [check_priorities(chance.randrange(1, 10000), 'a.sbt', 'b.sbt') for _ in range(ROUNDS)]
-    assert any(changes), 'no priority changed anything'
+    assert any(check_priorities(chance.randrange(1, 10000), 'a.sbt', 'b.sbt') for _ in range(16)), 'no priority changed anything'
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -255,7 +255,8 @@ static void compare(struct whatif *run)
         const struct tsm_workload_command *c = &w->commands[i];
         uint64_t start_ns = 0, end_ns = 0;
 
-        if (c->recorded.kind != TSM_TIME_MEASURED)
+        if (c->recorded.kind != TSM_TIME_MEASURED ||
+            c->recorded.axis != (w->is_virtual ? TSM_AXIS_VIRTUAL : TSM_AXIS_HOST))
             continue;
         if (c->recorded.end_ns > (int64_t)last_ns)
             last_ns = (uint64_t)c->recorded.end_ns;
