@@ -102,7 +102,7 @@ static bool send_part(struct tsm_simulation *s, const struct tsm_workload_comman
     const struct tsm_workload_part *part = &s->w->parts[place];
     struct tsm_scheduled_part *p = &s->out->parts[place];
     struct tsm_simulated_stream *stream = &s->streams[c->stream];
-    /* What has no time of its own among measured ones must not be later than they. */
+    /* Commands without a time among measured ones must not be later than they. */
     const uint64_t latency_ns =
         s->learning && !s->w->is_virtual ? 0 : s->w->machine.launch_latency_ns;
     bool ok = true;
@@ -309,7 +309,7 @@ static uint32_t missing_part(const struct tsm_simulation *s, const struct tsm_si
         if (!e->is_dropped && !s->out->parts[e->first_part].is_sent)
             return e->first_part;
     }
-    /* Of threads that send to one stream the recording says who came first. */
+    /* Threads that send to one stream do so as recorded. */
     while (c->previous != TSM_WORKLOAD_NONE && w->commands[c->previous].is_dropped)
         c = &w->commands[c->previous];
     if (c->previous != TSM_WORKLOAD_NONE &&
