@@ -25,7 +25,7 @@ enum tsm_host_use {
     TSM_HOST_USE_COUNT
 };
 
-/* Where: from the first byte up to the end of the last one. */
+/* Range of addresses in memory of the host, without `end`. */
 struct tsm_host_span {
     uint64_t first, end;
 };
@@ -74,8 +74,8 @@ const struct tsm_schedule_item *tsm_schedule_order_next(struct tsm_schedule_orde
 /* Returns the first record's item among those that are left and have at least that use, or NULL. */
 const struct tsm_schedule_item *tsm_schedule_order_left(struct tsm_schedule_order *order,
                                                         enum tsm_host_use use);
-/* Returns the first one that may use memory in the span, or NULL. Of many that are left, the first
- * that is not looked at. */
+/* Returns the first one that may use memory in the span, or NULL. Looks at a few thousand
+ * that are left; of more, the next one may be anywhere. */
 const struct tsm_schedule_item *tsm_schedule_order_left_in(struct tsm_schedule_order *order,
                                                            const struct tsm_host_span *span);
 

@@ -28,7 +28,7 @@ const char *tsm_access_kind_name(enum tsm_access_kind kind)
     return names[kind];
 }
 
-/* One command that is looked at. */
+/* Command whose accesses are found. */
 struct command {
     struct tsm_accesses *a;
     struct sbt_reader *reader;

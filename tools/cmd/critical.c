@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "tools/schedule/causes.h"
+#include "tools/schedule/load.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"
 #include "tracesmith/error.h"
@@ -287,14 +288,8 @@ static void print(const struct critical *run)
 
 static int simulate(struct critical *run)
 {
-    int error = tsm_workload_make(&run->w, run->reader);
+    int error = tsm_workload_load(&run->w, run->reader);
 
-    if (!error && !run->w.command_count)
-        error = tsm_fail(TSM_E_NOT_FOUND,
-                         "%s: no commands that could be scheduled: CUDA's alone so far",
-                         tsm_clean(sbt_reader_name(run->reader)));
-    if (!error)
-        error = tsm_workload_calibrate(&run->w);
     if (!error)
         error = tsm_prediction_make(&run->s, &run->w);
     if (!error)
@@ -338,13 +333,8 @@ static int run_critical(const struct tsm_command *command, void *values,
     tsm_trace_show_progress(run.reader, NULL);
     if (!error)
         print(&run);
-    if (!error && run.w.untimed_count)
-        tsm_note("%s: %" PRIu64 " of %zu commands have no time, and take none here; record with "
-                 "--gpu-time",
-                 tsm_clean(sbt_reader_name(run.reader)), run.w.untimed_count, run.w.command_count);
-    if (!error && run.w.passed_count)
-        tsm_note("%s: %" PRIu64 " commands are left out: CUDA's alone are scheduled so far",
-                 tsm_clean(sbt_reader_name(run.reader)), run.w.passed_count);
+    if (!error)
+        tsm_workload_note(&run.w, run.reader);
     tsm_trace_note_damage(run.reader, &noted);
     finish(&run);
     sbt_reader_destroy(run.reader);

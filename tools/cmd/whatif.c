@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "replay/schedule.h"
 #include "tools/schedule/causes.h"
+#include "tools/schedule/load.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"
@@ -469,14 +470,8 @@ static int write_schedule(const struct whatif *run)
 
 static int simulate(struct whatif *run)
 {
-    int error = tsm_workload_make(&run->w, run->reader);
+    int error = tsm_workload_load(&run->w, run->reader);
 
-    if (!error && !run->w.command_count)
-        error = tsm_fail(TSM_E_NOT_FOUND,
-                         "%s: no commands that could be scheduled: CUDA's alone so far",
-                         tsm_clean(sbt_reader_name(run->reader)));
-    if (!error)
-        error = tsm_workload_calibrate(&run->w);
     if (!error)
         error = tsm_prediction_make(&run->before, &run->w);
     if (error)
@@ -488,21 +483,10 @@ static int simulate(struct whatif *run)
 
 static void note(const struct whatif *run)
 {
-    const char *name = tsm_clean(sbt_reader_name(run->reader));
-
-    if (run->w.untimed_count)
-        tsm_note("%s: %" PRIu64 " of %zu commands have no time, and take none here; record with "
-                 "--gpu-time",
-                 name, run->w.untimed_count, run->w.command_count);
-    if (run->w.workless_count)
-        tsm_note("%s: of %" PRIu64 " commands the machine's work is not known; they take what they "
-                 "took",
-                 name, run->w.workless_count);
-    if (run->w.passed_count)
-        tsm_note("%s: %" PRIu64 " commands are left out: CUDA's alone are scheduled so far", name,
-                 run->w.passed_count);
+    tsm_workload_note(&run->w, run->reader);
     if (run->after.is_stuck)
-        tsm_note("%s: some calls or commands wait for what never comes", name);
+        tsm_note("%s: some calls or commands wait for what never comes",
+                 tsm_clean(sbt_reader_name(run->reader)));
 }
 
 static int run_whatif(const struct tsm_command *command, void *values,

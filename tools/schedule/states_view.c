@@ -3,6 +3,7 @@
 
 #include "analysis/schedule/states.h"
 #include "base/text.h"
+#include "tools/schedule/load.h"
 #include "tools/terminal.h"
 #include "tools/text/table.h"
 #include "tracesmith/error.h"
@@ -194,14 +195,8 @@ static void print(const struct view *v, bool json)
 
 static int make(struct view *v)
 {
-    int error = tsm_workload_make(&v->w, v->reader);
+    int error = tsm_workload_load(&v->w, v->reader);
 
-    if (!error && !v->w.command_count)
-        error =
-            tsm_fail(TSM_E_NOT_FOUND, "%s: no commands whose states are known: CUDA's alone so far",
-                     tsm_clean(sbt_reader_name(v->reader)));
-    if (!error)
-        error = tsm_workload_calibrate(&v->w);
     if (!error)
         error = tsm_prediction_learn(&v->s, &v->w);
     return error ? error : tsm_states_make(&v->states, &v->w, &v->s);
@@ -214,13 +209,8 @@ int tsm_states_view(struct sbt_reader *reader, bool json)
 
     if (!error)
         print(&v, json);
-    if (!error && v.w.untimed_count)
-        tsm_note("%s: %" PRIu64 " of %zu commands have no time: their states are guesses; record "
-                 "with --gpu-time",
-                 tsm_clean(sbt_reader_name(reader)), v.w.untimed_count, v.w.command_count);
-    if (!error && v.w.passed_count)
-        tsm_note("%s: %" PRIu64 " commands are left out: CUDA's alone have states so far",
-                 tsm_clean(sbt_reader_name(reader)), v.w.passed_count);
+    if (!error)
+        tsm_workload_note(&v.w, reader);
     tsm_states_finish(&v.states);
     tsm_prediction_finish(&v.s);
     tsm_workload_finish(&v.w);
