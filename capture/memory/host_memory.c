@@ -7,8 +7,9 @@
  * (capture/memory/pagemap.c) only those are read; elsewhere, for small ranges, and where many pages
  * are written each time, all of them are. A written page costs about a microsecond and a half in
  * the program and as much here, copying and hashing all of them 0.6 microseconds a page: above a
- * fifth written, hashing is cheaper. What was written cannot be seen while hashing: a range that was
- * written too much is hashed for some cycles, then watched, and if that was wrong hashed twice as long.
+ * fifth written, hashing is cheaper. What was written cannot be seen while hashing: a range that
+ * was written too much is hashed for some cycles, then watched, and if that was wrong hashed twice
+ * as long.
  *
  * Memory into which an asynchronous copy from the device is under way is not the program's: those
  * bytes are left out until the copy is known to be complete. What kernels write there by themselves
@@ -451,12 +452,17 @@ bool tsm_hostmem_share(uint64_t start, uint64_t size)
 }
 
 /* A call that has begun gets its record even if recording ends meanwhile: so it also gets what it
- * reads. */
-bool tsm_hostmem_any(void)
+ * reads. Asked once per use: the next answer may be another. */
+static struct tsm_session *session_with_ranges(void)
 {
     struct tsm_session *s = tsm_session_of_call();
 
-    return s && __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) != 0;
+    return s && __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) != 0 ? s : NULL;
+}
+
+bool tsm_hostmem_any(void)
+{
+    return session_with_ranges() != NULL;
 }
 
 /* Finds a range and does something with it, under the lock. */
@@ -499,12 +505,12 @@ static void stay(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 static uint64_t with_range(uint64_t start, uint64_t size, find_range *find,
                            void (*act)(struct tsm_hostmem *h, struct tsm_hostmem_range *r))
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = session_with_ranges();
     int saved_errno = errno;
     struct tsm_hostmem_range *r;
     uint64_t end = 0;
 
-    if (!tsm_hostmem_any())
+    if (!s)
         return 0;
     tsm_lock_take(&s->hostmem->lock);
     r = find(s->hostmem, start, size);
@@ -588,11 +594,11 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
 static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
                          struct tsm_running writer, uint64_t only)
 {
-    struct tsm_session *s = tsm_session_of_call();
+    struct tsm_session *s = session_with_ranges();
     struct tsm_lane *lane;
     int saved_errno = errno;
 
-    if (!tsm_hostmem_any() || tsm_session_waiting())
+    if (!s || tsm_session_waiting())
         return;
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
@@ -645,8 +651,10 @@ void tsm_hostmem_write_held(void)
 
 void tsm_hostmem_hold(uint64_t start, uint64_t size)
 {
-    if (tsm_session_current())
-        tsm_hostmem_held(tsm_session_current(), start, start + size, 0, false);
+    struct tsm_session *s = tsm_session_current();
+
+    if (s)
+        tsm_hostmem_held(s, start, start + size, 0, false);
 }
 
 void tsm_hostmem_publish_held(void)
@@ -661,8 +669,10 @@ void tsm_hostmem_publish_range(uint64_t start)
 
 void tsm_hostmem_shared(bool (*is_shared)(uint64_t start))
 {
-    if (tsm_session_current())
-        tsm_session_current()->hostmem->is_shared = is_shared;
+    struct tsm_session *s = tsm_session_current();
+
+    if (s)
+        s->hostmem->is_shared = is_shared;
 }
 
 void tsm_hostmem_written(tsm_hostmem_by by)
@@ -721,12 +731,12 @@ static void look_at_given(struct tsm_lane *lane, struct tsm_hostmem *h,
 void tsm_hostmem_given(bool (*next)(struct tsm_given *out))
 {
     const struct tsm_running thread = {SBT_STREAM_NONE, 0};
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = session_with_ranges();
     struct tsm_lane *lane;
     struct tsm_given given;
     int saved_errno = errno;
 
-    if (!tsm_hostmem_any() || tsm_session_waiting())
+    if (!s || tsm_session_waiting())
         return;
     tsm_inside_enter();
     lane = tsm_thread_lane(s);

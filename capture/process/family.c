@@ -66,12 +66,24 @@ static bool runs_with_us(int pid, char *space)
     return false;
 }
 
+/* Retried when something else ran between the two clocks' being read. */
+static uint64_t boot_ns(void)
+{
+    uint64_t before, now, after;
+    int attempts = 0;
+
+    do {
+        before = tsm_clock_ns(CLOCK_BOOTTIME);
+        now = tsm_clock_ns(CLOCK_REALTIME);
+        after = tsm_clock_ns(CLOCK_BOOTTIME);
+    } while (after - before > TICK_NS / 100 && ++attempts < 10);
+    return now - before;
+}
+
 /* Rounded up: what was written in the tick before a process began is not the family's. */
 static uint64_t start_of(uint64_t ticks)
 {
-    uint64_t boot_ns = tsm_clock_ns(CLOCK_REALTIME) - tsm_clock_ns(CLOCK_BOOTTIME);
-
-    return boot_ns + (ticks + 1) * TICK_NS;
+    return boot_ns() + (ticks + 1) * TICK_NS;
 }
 
 void tsm_family_find(struct tsm_family *out)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Names of the trace's files. Two processes must never write one trace, and nothing but a trace may
- * be overwritten. Two processes must never write one trace, and nothing but a trace may be
- * overwritten. The lanes file beside the trace is locked (flock) for as long as its session runs:
- * whoever has the lock owns all three names, <trace>.lanes, <trace>.new and <trace>.
+ * be overwritten. The lanes file beside the trace is locked (flock) for as long as its session
+ * runs: whoever has the lock owns all three names, <trace>.lanes, <trace>.new and <trace>.
  *
  * The trace is begun as <trace>.new and gets its name when everything is there that a reader and
  * salvage need. No call is recorded before. So whoever dies on the way, by SIGKILL too, leaves no
@@ -28,6 +27,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ATTEMPT_COUNT_MAX 10000u
@@ -64,6 +64,18 @@ static bool newer_than_family(const struct stat *st)
            family_start_ns;
 }
 
+/* When a process began is known to a tick of 10 ms only, and is rounded up. A trace written before
+ * that would not pass as the family's. Files have the coarse clock's time. Each process of the
+ * family measures the moment anew: a millisecond of room. */
+static void wait_for_newer(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int pauses = 0;
+
+    while (tsm_clock_ns(CLOCK_REALTIME_COARSE) < family_start_ns + 1000000u && pauses++ < 40)
+        nanosleep(&pause, NULL);
+}
+
 /* A fork's family is its parent's, which may have ended. */
 static void find_family(void)
 {
@@ -73,6 +85,7 @@ static void find_family(void)
         return;
     tsm_family_find(&family);
     family_start_ns = family.start_ns ? family.start_ns : tsm_clock_ns(CLOCK_REALTIME_COARSE);
+    wait_for_newer();
 }
 
 enum { OPEN_TAKEN = -1, OPEN_FAILED = -2 };

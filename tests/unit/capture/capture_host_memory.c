@@ -300,24 +300,34 @@ static void run_overtake(void)
     munmap(memory, RESULT_SIZE);
 }
 
+static bool give_none(struct tsm_given *out)
+{
+    return false;
+}
+
 /* Recording ends (another thread ends it, or the disk is full) when a call has begun: the call has
  * a record, and so has what it reads; of what it gives back nobody knows whether it comes from
  * commands that have records. */
 static void end_in_call(void *unused)
 {
+    static uint8_t other[4096]; /* the call gives it up */
     struct tsm_box box = {memory, 100, 1, 1, 100, 100};
     struct tsm_call call;
 
     fake_launch(0, 0, "kernel_first");
     tsm_hostmem_track((uint64_t)(uintptr_t)memory, RESULT_SIZE);
+    tsm_hostmem_track((uint64_t)(uintptr_t)other, sizeof(other));
     tsm_hostmem_publish();
     memset(memory, 9, 100);
     CHECK(tsm_call_begin(&call, SBT_TYPE(FAKE_API, FAKE_SYNC)));
     __atomic_store_n(&tsm_live->state, TSM_LIVE_OFF, __ATOMIC_RELEASE);
     tsm_hostmem_publish();
     tsm_call_on_stream(&call, fake_stream(0), TSM_BLOCKS);
+    CHECK(tsm_hostmem_leaves((uint64_t)(uintptr_t)other) != 0);
     tsm_call_returned(&call, 0, false);
     tsm_readback(&call, &box, true);
+    tsm_hostmem_left((uint64_t)(uintptr_t)other, true);
+    tsm_hostmem_given(give_none);
     tsm_call_commit(&call);
     __atomic_store_n(&tsm_live->state, TSM_LIVE_ON, __ATOMIC_RELEASE);
 }

@@ -136,6 +136,19 @@ static void exec_fails(void *unused)
     launch(6, 1);
 }
 
+/* Each trace of a process has a name of its own, also of one that has run for less time than a tick
+ * of those in which the kernel tells when it began. */
+static void test_exec(void)
+{
+    fake_begin("capture_exec.sbt");
+    for (int i = 0; i < 40; i++) {
+        unlink("capture_exec.1.sbt");
+        fake_run(exec_fails, NULL);
+        CHECK_EQ_INT(count_in("capture_exec.sbt"), 4);
+        CHECK_EQ_INT(count_in("capture_exec.1.sbt"), 6);
+    }
+}
+
 static void *short_thread(void *unused)
 {
     launch(2, 1);
@@ -208,11 +221,7 @@ int main(void)
     fake_begin("capture_vfork.sbt");
     fake_run(vforks, NULL);
     CHECK_EQ_INT(count_in("capture_vfork.sbt"), 20);
-    fake_begin("capture_exec.sbt");
-    unlink("capture_exec.1.sbt");
-    fake_run(exec_fails, NULL);
-    CHECK_EQ_INT(count_in("capture_exec.sbt"), 4);
-    CHECK_EQ_INT(count_in("capture_exec.1.sbt"), 6);
+    test_exec();
     test_threads();
     return check_result();
 }
