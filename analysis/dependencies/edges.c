@@ -294,9 +294,15 @@ static int teach_command(struct tsm_dependencies *d, struct tsm_dependency_threa
                : no_memory();
 }
 
-static bool returns_when_over(const struct tsm_call_node *call)
+static bool is_dropped(const struct tsm_dependencies *d, const struct tsm_call_node *call)
 {
-    return call->is_wait && !(tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT);
+    return d->dropped && call->record->seq == d->dropped - 1;
+}
+
+static bool returns_when_over(const struct tsm_dependencies *d, const struct tsm_call_node *call)
+{
+    return call->is_wait && !is_dropped(d, call) &&
+           !(tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT);
 }
 
 static bool is_unknown(const struct sbt_record *record)
@@ -351,7 +357,7 @@ static int find_command_sources(struct tsm_dependencies *d, const struct tsm_cal
         error = is_unknown(call->record) ? add_all(d, 0, s->number, &s->known, call->record,
                                                    TSM_DEPENDS_UNKNOWN, &d->barrier.activity)
                                          : add_default(d, s, call->record);
-    return error || call->schema->kind != SBT_KIND_WAIT || !id
+    return error || call->schema->kind != SBT_KIND_WAIT || !id || is_dropped(d, call)
                ? error
                : add_event(d, id, call->record, TSM_DEPENDS_EVENT);
 }
@@ -406,7 +412,7 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
         error = record_event(d, call, s);
     if (!error && is_unknown(record))
         error = remember_barrier(d, record);
-    return error || !returns_when_over(call) ? error : teach_command(d, t, call, s);
+    return error || !returns_when_over(d, call) ? error : teach_command(d, t, call, s);
 }
 
 /* ---- waits ------------------------------------------------------------------------------------
@@ -534,7 +540,7 @@ int tsm_dependencies_note(struct tsm_dependencies *d, const struct tsm_call_node
     if (d->is_node)
         return note_command(d, call);
     if (call->schema->kind == SBT_KIND_SYNC)
-        return note_wait(d, call);
+        return is_dropped(d, call) ? 0 : note_wait(d, call);
     return record->flags & SBT_RECORD_TAINTS ? note_unknown(d, record) : 0;
 }
 
@@ -579,4 +585,29 @@ bool tsm_dependencies_is_over(const struct tsm_dependencies *d, const struct sbt
             tsm_vector_clock_has(&d->threads[i].known, stream, position))
             return true;
     return false;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+uint64_t tsm_dependencies_over_until(const struct tsm_dependencies *d,
+                                     const struct sbt_record *record, bool is_command,
+                                     uint32_t stream)
+{
+    const uint64_t place = is_command ? tsm_map_get(&d->stream_places, record->stream, 0) : 0,
+                   own = tsm_map_get(&d->thread_places, record->thread, 0);
+    uint64_t until = 0;
+
+    if (is_command && record->stream == stream)
+        return record->position ? record->position - 1 : 0;
+    if (place)
+        until = tsm_vector_clock_until(&d->streams[place - 1].known, stream);
+    if (own)
+        until = later(until, tsm_vector_clock_until(&d->threads[own - 1].known, stream));
+    for (size_t i = 0; i < d->thread_count && i < THREADS_ASKED_MAX; i++)
+        if (d->threads[i].returned_ns <= record->time_ns)
+            until = later(until, tsm_vector_clock_until(&d->threads[i].known, stream));
+    return until;
 }

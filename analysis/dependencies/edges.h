@@ -55,6 +55,7 @@ static inline bool tsm_dependency_is_memory(const struct tsm_dependency *d)
 /* A zeroed struct with `reader` is empty. */
 struct tsm_dependencies {
     struct sbt_reader *reader;
+    uint64_t dropped; /* seq + 1 of a record that is taken to wait for nothing; 0: none */
     /* Results of the last record: */
     bool is_node;                 /* it is a command or a wait */
     struct tsm_dependency *found; /* edges to it; after these, edges from it to earlier records */
@@ -95,6 +96,11 @@ int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_reco
  * of the host: by what is known, or because some thread had seen it before. */
 bool tsm_dependencies_is_over(const struct tsm_dependencies *d, const struct sbt_record *record,
                               bool is_command, uint32_t stream, uint64_t position);
+
+/* Returns the position up to which all commands of a stream were over then, likewise; 0: none. */
+uint64_t tsm_dependencies_over_until(const struct tsm_dependencies *d,
+                                     const struct sbt_record *record, bool is_command,
+                                     uint32_t stream);
 
 void tsm_dependencies_finish(struct tsm_dependencies *d);
 

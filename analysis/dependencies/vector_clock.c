@@ -23,6 +23,13 @@ bool tsm_vector_clock_has(const struct tsm_vector_clock *c, uint32_t stream, uin
     return at < c->count && c->list[at].stream == stream && c->list[at].position >= position;
 }
 
+uint64_t tsm_vector_clock_until(const struct tsm_vector_clock *c, uint32_t stream)
+{
+    const size_t at = place_of(c, stream);
+
+    return at < c->count && c->list[at].stream == stream ? c->list[at].position : 0;
+}
+
 bool tsm_vector_clock_add(struct tsm_vector_clock *c, struct tsm_vector_budget *budget,
                           uint32_t stream, uint64_t position)
 {

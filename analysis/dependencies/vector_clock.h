@@ -33,6 +33,9 @@ struct tsm_vector_clock {
 /* Tests whether the command at this position is known to have ended. */
 bool tsm_vector_clock_has(const struct tsm_vector_clock *c, uint32_t stream, uint64_t position);
 
+/* Returns the position up to which the stream's commands are known to have ended; 0: none. */
+uint64_t tsm_vector_clock_until(const struct tsm_vector_clock *c, uint32_t stream);
+
 /* Adds all commands of the stream up to `position`. */
 bool tsm_vector_clock_add(struct tsm_vector_clock *c, struct tsm_vector_budget *budget,
                           uint32_t stream, uint64_t position);

@@ -62,7 +62,7 @@ def commands(trace, whole):
     yield ["graph", "--why=5", trace]
     yield ["graph", "--dot", trace]
     yield ["view", "--states", trace]
-    yield ["critical", "--list", "--slack", trace]
+    yield ["critical", "--list", "--slack", "--memory", "--stacks", trace]
     yield ["whatif", "--times", "--drop-all-waits", trace]
     yield ["graph", "--memory", "--json", trace]
     yield ["graph", "--slice=5", trace]

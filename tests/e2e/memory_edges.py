@@ -174,7 +174,7 @@ def known_over(graph):
     def of(seq):
         at = bisect.bisect_left(waits, seq)
         heard = after[at - 1] if at else set()
-        return before[seq] | heard if nodes[seq]['command'] else heard
+        return before[seq] | heard if seq in nodes and nodes[seq]['command'] else heard
 
     return of
 
@@ -447,4 +447,5 @@ def main():
         hostile()
 
 
-main()
+if __name__ == '__main__':
+    main()

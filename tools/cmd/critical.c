@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#include "analysis/schedule/copies_alone.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "tools/schedule/causes.h"
 #include "tools/schedule/load.h"
+#include "tools/schedule/stacks.h"
+#include "tools/schedule/wait_table.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"
 #include "tracesmith/error.h"
@@ -18,7 +21,7 @@
 
 struct critical_values {
     uint64_t top;
-    bool list, slack, json;
+    bool list, slack, memory, stacks, json;
 };
 
 static const struct tsm_option options[] = {
@@ -33,6 +36,18 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(critical_values, slack),
      .help = "By how much each command could have ended later without a later end of all, the "
              "least first."},
+    {.name = "memory",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(critical_values, memory),
+     .help = "Say of each wait in the table of waits whether something needs it: the first "
+             "conflict in memory that it alone orders, and how sure that is (declared, reachable, "
+             "unknown: see 'tracesmith graph --memory'); result, if the program could read what a "
+             "command gave back; or nothing."},
+    {.name = "stacks",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(critical_values, stacks),
+     .help = "The program's stacks of the calls that the tables of causes and waits name. --json "
+             "always has them."},
     {.name = "top",
      .letter = 't',
      .type = TSM_OPTION_NUMBER,
@@ -54,11 +69,28 @@ struct critical {
     struct tsm_critical_path path;
     struct tsm_table *tables;
     size_t table_count, table_capacity;
+    struct tsm_copies_alone *alone; /* by device */
+    struct tsm_named_records named; /* whose stacks are printed */
+    size_t wait_count, all_wait_count;
 };
 
 static uint64_t span_ns(const struct critical *run)
 {
     return run->s.end_ns - run->s.begin_ns;
+}
+
+/* Returns how many rows of a table are printed; 0: all. */
+static size_t top_of(const struct critical *run)
+{
+    return run->v->top ? (size_t)run->v->top : run->v->json ? 0 : TOP_DEFAULT;
+}
+
+/* Notes the record of a row. */
+static int note_row(struct critical *run, size_t row, uint64_t seq)
+{
+    const size_t top = top_of(run);
+
+    return !top || row < top ? tsm_named_records_add(&run->named, seq) : 0;
 }
 
 /* Returns NULL when out of memory. */
@@ -110,6 +142,8 @@ static int put_causes(struct critical *run, struct tsm_table *t,
         tsm_table_number(t, sum->longest_seq);
         if (with_gain)
             tsm_table_number_or_unknown(t, i < GAINS_MAX, gain_ns);
+        if (!error)
+            error = note_row(run, i, sum->longest_seq);
     }
     tsm_cause_sums_finish(&sums);
     return error;
@@ -122,8 +156,32 @@ static int make_path(struct critical *run)
     return t ? put_causes(run, t, &run->path, span_ns(run), true) : TSM_E_MEMORY;
 }
 
+static int make_waits(struct critical *run)
+{
+    struct tsm_table *t = add_table(run, "waits",
+                                    "single waits, and how much earlier all would "
+                                    "end without each of them alone");
+    struct tsm_wait_costs costs;
+    int error = t ? 0 : TSM_E_MEMORY;
+
+    if (error)
+        return error;
+    error = tsm_wait_costs_make(&costs, &run->w, &run->s);
+    if (!error)
+        error = tsm_wait_table_make(t, &costs, &run->w, run->v->memory ? run->reader : NULL);
+    for (size_t i = 0; i < costs.count && !error; i++)
+        error = note_row(run, i, costs.list[i].seq);
+    run->wait_count = costs.count;
+    run->all_wait_count = costs.all_count;
+    tsm_wait_costs_finish(&costs);
+    return error;
+}
+
 static int make_idle(struct critical *run)
 {
+    run->alone = calloc(run->w.device_count + 1, sizeof(*run->alone));
+    if (!run->alone)
+        return tsm_fail(TSM_E_MEMORY, "no memory for tables");
     for (uint32_t i = 0; i < run->w.device_count; i++) {
         struct tsm_critical_path idle;
         struct tsm_table *t;
@@ -136,6 +194,8 @@ static int make_idle(struct critical *run)
         t = error ? NULL : add_table(run, "idle", strdup(title));
         if (!error)
             error = t ? put_causes(run, t, &idle, span_ns(run), false) : TSM_E_MEMORY;
+        if (!error)
+            error = tsm_copies_alone_find(&run->alone[i], &run->w, &run->s, i);
         tsm_critical_path_finish(&idle);
         if (error)
             return error;
@@ -247,22 +307,75 @@ static int make_slack(struct critical *run)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static void print(const struct critical *run)
+static bool is_of_device(const struct tsm_table *t)
 {
-    const size_t top = run->v->top ? (size_t)run->v->top : run->v->json ? 0 : TOP_DEFAULT;
-    struct tsm_json j = {.out = stdout};
+    return !strcmp(t->name, "idle");
+}
+
+static const struct tsm_workload_command *longest_copy(const struct critical *run,
+                                                       const struct tsm_copies_alone *alone)
+{
+    return &run->w.commands[run->w.parts[alone->longest].command];
+}
+
+static void print_alone(const struct critical *run, const struct tsm_copies_alone *alone)
+{
+    char total[32], longest[32];
+
+    if (!alone->total_ns)
+        return;
+    tsm_duration_text(total, sizeof(total), alone->total_ns);
+    tsm_duration_text(longest, sizeof(longest), alone->longest_ns);
+    printf("copies ran, and no kernel although one was sent: %s; longest %s, record %" PRIu64
+           ", %s\n",
+           total, longest, longest_copy(run, alone)->seq, longest_copy(run, alone)->schema->name);
+}
+
+static int print_text(const struct critical *run)
+{
+    const struct tsm_copies_alone *alone = run->alone;
     char text[32];
 
-    if (!run->v->json) {
-        tsm_duration_text(text, sizeof(text), span_ns(run));
-        printf("%zu commands in %s%s\n", run->w.command_count, text,
-               run->w.is_virtual ? " of virtual time" : ", simulated");
-        for (size_t i = 0; i < run->table_count; i++) {
-            putchar('\n');
-            tsm_table_print(&run->tables[i], top);
-        }
-        return;
+    tsm_duration_text(text, sizeof(text), span_ns(run));
+    printf("%zu commands in %s%s\n", run->w.command_count, text,
+           run->w.is_virtual ? " of virtual time" : ", simulated");
+    for (size_t i = 0; i < run->table_count; i++) {
+        putchar('\n');
+        tsm_table_print(&run->tables[i], top_of(run));
+        if (is_of_device(&run->tables[i]))
+            print_alone(run, alone++);
     }
+    return run->v->stacks ? tsm_stacks_print(&run->named, &run->w, run->reader) : 0;
+}
+
+static void print_devices_json(const struct critical *run, struct tsm_json *j)
+{
+    const struct tsm_copies_alone *alone = run->alone;
+
+    tsm_json_put_open(j, "devices", '[');
+    for (size_t i = 0; i < run->table_count; i++) {
+        if (!is_of_device(&run->tables[i]))
+            continue;
+        tsm_json_open(j, '{');
+        tsm_table_print_json(&run->tables[i], j, top_of(run));
+        tsm_json_put_u64(j, "copies_alone_ns", alone->total_ns);
+        tsm_json_put_u64(j, "copies_alone_longest_ns", alone->longest_ns);
+        tsm_json_name(j, "copies_alone_longest_seq");
+        if (alone->longest_ns)
+            tsm_json_u64(j, longest_copy(run, alone)->seq);
+        else
+            tsm_json_string(j, NULL);
+        tsm_json_close(j, '}');
+        alone++;
+    }
+    tsm_json_close(j, ']');
+}
+
+static int print_json(const struct critical *run)
+{
+    struct tsm_json j = {.out = stdout};
+    int error;
+
     tsm_json_begin(&j, "tscritical/1");
     tsm_json_put_string(&j, "trace", sbt_reader_name(run->reader));
     tsm_json_put_bool(&j, "virtual", run->w.is_virtual);
@@ -271,19 +384,14 @@ static void print(const struct critical *run)
     tsm_json_put_u64(&j, "passed_count", run->w.passed_count);
     tsm_json_put_u64(&j, "begin_ns", run->s.begin_ns);
     tsm_json_put_u64(&j, "span_ns", span_ns(run));
+    tsm_json_put_u64(&j, "wait_count", run->all_wait_count);
     for (size_t i = 0; i < run->table_count; i++)
-        if (strcmp(run->tables[i].name, "idle") != 0)
-            tsm_table_print_json(&run->tables[i], &j, top);
-    tsm_json_put_open(&j, "devices", '[');
-    for (size_t i = 0; i < run->table_count; i++) {
-        if (strcmp(run->tables[i].name, "idle") != 0)
-            continue;
-        tsm_json_open(&j, '{');
-        tsm_table_print_json(&run->tables[i], &j, top);
-        tsm_json_close(&j, '}');
-    }
-    tsm_json_close(&j, ']');
+        if (!is_of_device(&run->tables[i]))
+            tsm_table_print_json(&run->tables[i], &j, top_of(run));
+    print_devices_json(run, &j);
+    error = tsm_stacks_print_json(&run->named, &run->w, run->reader, &j);
     tsm_json_end(&j);
+    return error;
 }
 
 static int simulate(struct critical *run)
@@ -297,6 +405,8 @@ static int simulate(struct critical *run)
     if (!error)
         error = make_path(run);
     if (!error)
+        error = make_waits(run);
+    if (!error)
         error = make_idle(run);
     if (!error && run->v->slack)
         error = make_slack(run);
@@ -308,14 +418,24 @@ static int simulate(struct critical *run)
 static void finish(struct critical *run)
 {
     for (size_t i = 0; i < run->table_count; i++) {
-        if (!strcmp(run->tables[i].name, "idle"))
+        if (is_of_device(&run->tables[i]))
             free((void *)(uintptr_t)run->tables[i].title);
         tsm_table_finish(&run->tables[i]);
     }
     free(run->tables);
+    free(run->alone);
+    tsm_named_records_finish(&run->named);
     tsm_critical_path_finish(&run->path);
     tsm_prediction_finish(&run->s);
     tsm_workload_finish(&run->w);
+}
+
+static void note(const struct critical *run)
+{
+    tsm_workload_note(&run->w, run->reader);
+    if (run->wait_count < run->all_wait_count)
+        tsm_note("%s: %zu of %zu waits were left out, the longest ones, to find their gain",
+                 tsm_clean(sbt_reader_name(run->reader)), run->wait_count, run->all_wait_count);
 }
 
 static int run_critical(const struct tsm_command *command, void *values,
@@ -332,9 +452,9 @@ static int run_critical(const struct tsm_command *command, void *values,
     error = simulate(&run);
     tsm_trace_show_progress(run.reader, NULL);
     if (!error)
-        print(&run);
+        error = run.v->json ? print_json(&run) : print_text(&run);
     if (!error)
-        tsm_workload_note(&run.w, run.reader);
+        note(&run);
     tsm_trace_note_damage(run.reader, &noted);
     finish(&run);
     sbt_reader_destroy(run.reader);
@@ -350,9 +470,12 @@ const struct tsm_command tsm_command_critical = {
         "host and waits that leads from the last end back to the begin. It covers all the time; "
         "its pieces are summed up by cause, and for the greatest ones the gain is computed: how "
         "much earlier all would end if their work took no time, or their calls returned at once. "
-        "The same is done for the times in which a device did nothing.\n\n"
+        "The same is done for the times in which a device did nothing, and for single waits, of "
+        "the host and of streams for events: the longest ones are left out in turn, one at a "
+        "time.\n\n"
         "Times are those of 'tracesmith whatif', which says how near to the recording they are.",
     .examples = "tracesmith critical trace.sbt\n"
+                "tracesmith critical --memory --stacks trace.sbt\n"
                 "tracesmith critical --list trace.sbt\n"
                 "tracesmith critical --slack --top=50 trace.sbt\n",
     .exit_status = "0|done\n"
