@@ -322,7 +322,8 @@ static bool is_call_before(const struct tsm_simulation *s, uint32_t a, uint32_t 
 {
     const uint64_t x = next_ns(s, &s->threads[a]), y = next_ns(s, &s->threads[b]);
 
-    return x != y ? x < y : s->threads[a].step < s->threads[b].step;
+    return x != y ? x < y
+                  : s->w->steps[s->threads[a].step].rank < s->w->steps[s->threads[b].step].rank;
 }
 
 /* Lets the thread make its next call, if it has one, in its turn; or when what it refers to was

@@ -130,6 +130,8 @@ static struct tsm_workload_step *add_step(struct making *m, const struct sbt_rec
                                        .command = TSM_WORKLOAD_NONE,
                                        .thread = thread,
                                        .next = TSM_WORKLOAD_NONE,
+                                       .rank = place,
+                                       .epoch = w->epoch,
                                        .stack = record->stack,
                                        .call_ns = record->time_ns,
                                        .returned_ns = record->time_ns + record->duration_ns}))
@@ -163,6 +165,8 @@ static int add_events(struct making *m, struct tsm_workload_command *command,
     const struct tsm_dependencies *d = &m->dependencies;
     const uint64_t id = sbt_record_role(call->schema, call->record, SBT_ROLE_OBJECT, 0);
 
+    if (call->schema->kind == SBT_KIND_SIGNAL || call->schema->kind == SBT_KIND_WAIT)
+        command->event = id;
     command->first_event = (uint32_t)m->w->event_count;
     if (call->schema->kind == SBT_KIND_SIGNAL && id)
         return tsm_map_set(&m->events, id, m->w->command_count + 1) ? 0 : no_memory();
@@ -210,6 +214,7 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
         return no_memory();
     step->kind = TSM_STEP_SEND;
     step->command = (uint32_t)m->w->command_count;
+    step->may_wait = call->is_wait;
     step->waits = call->is_wait && !(tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT);
     describe_stream(m, stream);
     error = add_events(m, &command, call);
@@ -258,11 +263,29 @@ static int add_wait(struct making *m, const struct tsm_call_node *call)
     return aim(m, step, call);
 }
 
+/* Tests whether commands keep their order about a call that is neither one nor a wait. */
+static bool is_fixed(const struct tsm_call_node *call)
+{
+    if (!call->schema || call->record->flags & SBT_RECORD_FAILED)
+        return false;
+    switch (call->schema->kind) {
+    case SBT_KIND_META:
+    case SBT_KIND_QUERY:
+    case SBT_KIND_INIT:
+    case SBT_KIND_CREATE:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static int add_call(void *user, const struct tsm_call_node *call)
 {
     struct making *m = user;
     const int error = tsm_dependencies_note(&m->dependencies, call);
 
+    if (!error && !m->dependencies.is_node)
+        m->w->epoch += is_fixed(call);
     if (error || !m->dependencies.is_node)
         return error;
     if (call->is_command)
@@ -387,6 +410,11 @@ static int add_core(void *user, const struct sbt_record *record)
         return error;
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_WORK))
         return add_work(m, record);
+    /* The program wrote, or learnt something. */
+    m->w->epoch += record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) ||
+                   record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_RUNS) ||
+                   record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_COMPLETE) ||
+                   record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST);
     return 0;
 }
 

@@ -29,6 +29,7 @@ struct tsm_workload_command {
     uint64_t seq, position;
     const struct sbt_schema *schema; /* lives as long as the reader */
     const char *kernel;              /* likewise; NULL: none */
+    uint64_t event;                  /* id of the one that it records or waits for; 0: none */
     uint32_t stream;                 /* place */
     uint32_t step;                   /* that sends it */
     uint32_t first_part, part_count;
@@ -67,7 +68,10 @@ struct tsm_workload_step {
     uint32_t command;        /* that it sends */
     uint32_t thread;         /* place */
     uint32_t previous, next; /* of the thread */
+    uint32_t rank;  /* of calls at one time that with the lowest is made first: its place */
+    uint32_t epoch; /* calls before it that no command may pass: they free, destroy, change */
     uint32_t stack;
+    bool may_wait;                 /* a send that may wait, as its call says */
     bool waits;                    /* a send that returns when its command has ended */
     bool is_dropped;               /* by a change: nobody makes the call */
     bool is_fused;                 /* by a change: it is part of the call before it */
@@ -107,6 +111,7 @@ struct tsm_workload {
     uint64_t untimed_count;  /* commands without a time: they take none */
     uint64_t workless_count; /* ... in virtual time without their work: they take what they took */
     uint64_t passed_count;   /* commands of APIs that are not in it */
+    uint32_t epoch;          /* of the end */
 };
 
 /* Reads the trace. Finish it in any case. */

@@ -64,6 +64,7 @@ def commands(trace, whole):
     yield ["view", "--states", trace]
     yield ["critical", "--list", "--slack", "--memory", "--stacks", trace]
     yield ["whatif", "--times", "--drop-all-waits", trace]
+    yield ["whatif", "--order", trace]
     yield ["graph", "--memory", "--json", trace]
     yield ["graph", "--slice=5", trace]
     yield ["stream", "--code", "0", trace]

@@ -2,6 +2,7 @@
 #include "tools/command.h"
 
 #include "analysis/schedule/change.h"
+#include "analysis/schedule/order.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "replay/schedule.h"
@@ -28,7 +29,7 @@ struct change_list {
 struct whatif_values {
     struct change_list waits, kernels, priorities, machine;
     const char *schedule;
-    bool all_waits, redundant, fuse, times, json;
+    bool all_waits, redundant, fuse, order, times, json;
 };
 
 static bool take_text(void *field, const char *text)
@@ -87,6 +88,12 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(whatif_values, fuse),
      .help = "Send what a thread sent to one stream without anything in between by one call, as a "
              "graph's launch does."},
+    {.name = "order",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(whatif_values, order),
+     .help = "Search for another order in which the same calls could be sent, so that all ends "
+             "earlier: the device keeps its order wherever that is known to matter, and nothing "
+             "passes a wait of the host. With the other changes, after them; not with --fuse."},
     {.name = "schedule-out",
      .letter = 'o',
      .type = TSM_OPTION_TEXT,
@@ -113,6 +120,7 @@ struct whatif {
     uint64_t recorded_ns;                /* from the first call to the last end */
     uint64_t off_count;                  /* commands that the simulation has at other times */
     size_t change_count;
+    struct tsm_order_search order; /* of --order */
 };
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -221,6 +229,32 @@ static int apply(struct whatif *run)
         tsm_note("--fuse: %zu calls saved", tsm_change_fuse(&run->w));
     run->change_count += v->all_waits + v->redundant + v->fuse;
     return error;
+}
+
+/* Searches for another order, as the options ask. */
+static int reorder(struct whatif *run)
+{
+    struct tsm_command_accesses accesses;
+    int error;
+
+    if (run->v->fuse)
+        return tsm_fail(TSM_E_ARGUMENT, "--order cannot go with --fuse: a call that sends several "
+                                        "commands has no order in itself");
+    error = tsm_command_accesses_collect(&accesses, run->reader);
+    if (!error)
+        error = tsm_order_search(&run->order, &run->w, &accesses);
+    tsm_command_accesses_finish(&accesses);
+    if (error)
+        return error;
+    run->change_count++;
+    if (run->order.moved_count)
+        tsm_note("--order: %zu of %zu calls are made in another place; %zu orders were tried",
+                 run->order.moved_count, run->w.step_count, run->order.tried_count);
+    else
+        tsm_note("--order: no order is better; %zu of %zu calls could change places, %zu orders "
+                 "were tried",
+                 run->order.free_count, run->w.step_count, run->order.tried_count);
+    return 0;
 }
 
 /* ---- the recording --------------------------------------------------------------------------- */
@@ -372,6 +406,12 @@ static void print_json(const struct whatif *run, const struct tsm_table *bottlen
     tsm_json_put_u64(&j, "simulated_ns", run->before.end_ns - run->before.begin_ns);
     tsm_json_put_u64(&j, "changed_ns", run->after.end_ns - run->after.begin_ns);
     tsm_json_put_bool(&j, "stuck", run->after.is_stuck);
+    if (run->v->order) {
+        tsm_json_put_u64(&j, "moved_count", run->order.moved_count);
+        tsm_json_put_u64(&j, "free_count", run->order.free_count);
+        tsm_json_put_u64(&j, "tried_count", run->order.tried_count);
+        tsm_json_put_u64(&j, "refused_count", run->order.refused_count);
+    }
     tsm_table_print_json(bottleneck, &j, 0);
     if (run->v->times)
         tsm_table_print_json(times, &j, 0);
@@ -406,7 +446,7 @@ static int print(const struct whatif *run)
 
 struct scheduled_call {
     uint64_t ns;
-    uint32_t step;
+    uint32_t rank, step;
 };
 
 static int by_time(const void *a, const void *b)
@@ -415,7 +455,7 @@ static int by_time(const void *a, const void *b)
 
     if (x->ns != y->ns)
         return x->ns < y->ns ? -1 : 1;
-    return x->step < y->step ? -1 : x->step > y->step;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
 /* Says what a call of the changed schedule is in the file. `at` is when the call begins: in virtual
@@ -453,7 +493,7 @@ static int write_schedule(const struct whatif *run)
         calls[i] = (struct scheduled_call){
             sends ? run->after.parts[run->w.commands[step->command].first_part].sent_ns
                   : run->after.steps[i].end_ns,
-            (uint32_t)i};
+            step->rank, (uint32_t)i};
     }
     if (!error) {
         qsort(calls, count, sizeof(*calls), by_time);
@@ -478,6 +518,8 @@ static int simulate(struct whatif *run)
         return error;
     compare(run);
     error = apply(run);
+    if (!error && run->v->order)
+        error = reorder(run);
     return error ? error : tsm_prediction_make(&run->after, &run->w);
 }
 
@@ -535,6 +577,7 @@ const struct tsm_command tsm_command_whatif = {
                 "tracesmith whatif --drop-wait=812 trace.sbt\n"
                 "tracesmith whatif --drop-wait=812 --schedule-out=s.txt trace.sbt\n"
                 "tsreplay --schedule=s.txt --device=emu trace.sbt\n"
+                "tracesmith whatif --order --schedule-out=s.txt trace.sbt\n"
                 "tracesmith whatif --kernel='scale*=0.5' --machine=host_to_device_engines=2 "
                 "trace.sbt\n",
     .exit_status = "0|done\n"
