@@ -241,6 +241,13 @@ static bool wait_target(struct tsm_simulation *s, uint32_t thread,
         return tsm_simulation_wait_owner(s, thread, &step->of);
     case TSM_TARGET_ALL:
         return tsm_simulation_wait_owner(s, thread, NULL);
+    case TSM_TARGET_LIST:
+        for (uint32_t i = 0; i < step->of_count && ok; i++) {
+            const struct tsm_workload_command *c = &w->commands[w->events[step->of + i]];
+
+            ok = tsm_simulation_wait_thread(s, thread, c->first_part + c->part_count - 1);
+        }
+        return ok;
     }
     return ok;
 }
@@ -287,6 +294,25 @@ static bool take_step(struct tsm_simulation *s, uint32_t thread)
     return ok && (t->left || wake(s, t));
 }
 
+/* Returns the first part of what the host waits for that another thread has not sent yet, or
+ * TSM_WORKLOAD_NONE. */
+static uint32_t missing_target(const struct tsm_simulation *s, const struct tsm_workload_step *step)
+{
+    const struct tsm_workload *w = s->w;
+    const uint32_t count = step->target == TSM_TARGET_COMMAND ? 1
+                           : step->target == TSM_TARGET_LIST  ? step->of_count
+                                                              : 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tsm_workload_command *c =
+            &w->commands[step->target == TSM_TARGET_LIST ? w->events[step->of + i] : step->of];
+
+        if (!c->is_dropped && !s->out->parts[c->first_part].is_sent)
+            return c->first_part;
+    }
+    return TSM_WORKLOAD_NONE;
+}
+
 /* Returns the part that another thread must have sent before this one makes its call, or
  * TSM_WORKLOAD_NONE. */
 static uint32_t missing_part(const struct tsm_simulation *s, const struct tsm_simulated_thread *t)
@@ -297,11 +323,8 @@ static uint32_t missing_part(const struct tsm_simulation *s, const struct tsm_si
 
     if (step->is_dropped)
         return TSM_WORKLOAD_NONE;
-    if (step->kind != TSM_STEP_SEND) {
-        c = step->target == TSM_TARGET_COMMAND ? &w->commands[step->of] : NULL;
-        return c && !c->is_dropped && !s->out->parts[c->first_part].is_sent ? c->first_part
-                                                                            : TSM_WORKLOAD_NONE;
-    }
+    if (step->kind != TSM_STEP_SEND)
+        return missing_target(s, step);
     c = &w->commands[step->command];
     for (uint32_t i = 0; i < c->event_count; i++) {
         const struct tsm_workload_command *e = &w->commands[w->events[c->first_event + i]];

@@ -56,6 +56,7 @@ enum tsm_workload_target {
     TSM_TARGET_STREAM, /* of a default stream: and to those that join it */
     TSM_TARGET_OWNER,  /* all streams of a context */
     TSM_TARGET_ALL,
+    TSM_TARGET_LIST, /* commands of the list of events */
 };
 
 /* A call of the host. */
@@ -64,9 +65,10 @@ struct tsm_workload_step {
     const struct sbt_schema *schema;
     enum tsm_workload_step_kind kind;
     enum tsm_workload_target target;
-    uint64_t of;             /* place of the command or stream; key of the owner */
-    uint32_t command;        /* that it sends */
-    uint32_t thread;         /* place */
+    uint64_t of;       /* place of the command or stream; key of the owner; first of the list */
+    uint32_t of_count; /* of the list */
+    uint32_t command;  /* that it sends */
+    uint32_t thread;   /* place */
     uint32_t previous, next; /* of the thread */
     uint32_t rank;  /* of calls at one time that with the lowest is made first: its place */
     uint32_t epoch; /* calls before it that no command may pass: they free, destroy, change */

@@ -65,6 +65,7 @@ def commands(trace, whole):
     yield ["critical", "--list", "--slack", "--memory", "--stacks", trace]
     yield ["whatif", "--times", "--drop-all-waits", trace]
     yield ["whatif", "--order", trace]
+    yield ["whatif", "--streams=3", "--times", trace]
     yield ["graph", "--memory", "--json", trace]
     yield ["graph", "--slice=5", trace]
     yield ["stream", "--code", "0", trace]

@@ -3,6 +3,7 @@
 
 #include "analysis/schedule/change.h"
 #include "analysis/schedule/order.h"
+#include "analysis/schedule/spread.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "replay/schedule.h"
@@ -29,6 +30,7 @@ struct change_list {
 struct whatif_values {
     struct change_list waits, kernels, priorities, machine;
     const char *schedule;
+    uint64_t streams;
     bool all_waits, redundant, fuse, order, times, json;
 };
 
@@ -40,6 +42,14 @@ static bool take_text(void *field, const char *text)
         return tsm_fail(TSM_E_LIMIT, "no more than %u times, please", CHANGE_MAX) == 0;
     list->texts[list->count++] = text;
     return *text != 0;
+}
+
+static bool take_count(void *field, const char *text)
+{
+    const char *at = text;
+
+    return tsm_selection_take_number(field, &at) && !*at && *(uint64_t *)field &&
+           *(uint64_t *)field <= TSM_SPREAD_STREAMS_MAX;
 }
 
 static const struct tsm_option options[] = {
@@ -94,6 +104,15 @@ static const struct tsm_option options[] = {
      .help = "Search for another order in which the same calls could be sent, so that all ends "
              "earlier: the device keeps its order wherever that is known to matter, and nothing "
              "passes a wait of the host. With the other changes, after them; not with --fuse."},
+    {.name = "streams",
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(whatif_values, streams),
+     .argument = "K",
+     .parse = take_count,
+     .help = "Spread the commands of each context over K streams, 1 to 64: each, in its turn, goes "
+             "where it can begin first. Only what they access puts them into an order, by waits "
+             "for events. After the other changes; not with --order, --fuse, --priority and "
+             "--schedule-out."},
     {.name = "schedule-out",
      .letter = 'o',
      .type = TSM_OPTION_TEXT,
@@ -104,7 +123,7 @@ static const struct tsm_option options[] = {
     {.name = "times",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(whatif_values, times),
-     .help = "List when each command would begin and end."},
+     .help = "List when each command would begin and end, and the waits of --streams."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(whatif_values, json),
@@ -121,6 +140,7 @@ struct whatif {
     uint64_t off_count;                  /* commands that the simulation has at other times */
     size_t change_count;
     struct tsm_order_search order; /* of --order */
+    struct tsm_spread spread;      /* of --streams */
 };
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -257,6 +277,42 @@ static int reorder(struct whatif *run)
     return 0;
 }
 
+/* Returns an option that --streams cannot go with, and why not; NULL: none is there. */
+static const char *beside_streams(const struct whatif_values *v)
+{
+    return v->order              ? "order: it sends them in the order in which they were sent"
+           : v->fuse             ? "fuse: one call sends to one stream"
+           : v->schedule         ? "schedule-out: a schedule cannot send to other streams"
+           : v->priorities.count ? "priority: the streams that have one are no more"
+                                 : NULL;
+}
+
+/* Spreads commands over other streams, as the options ask. */
+static int spread(struct whatif *run)
+{
+    const struct tsm_spread *found = &run->spread;
+    const char *other = beside_streams(run->v);
+    struct tsm_command_accesses accesses = {0};
+    struct tsm_prediction s = {0};
+    int error = other ? tsm_fail(TSM_E_ARGUMENT, "--streams cannot go with --%s", other) : 0;
+
+    if (!error)
+        error = tsm_prediction_make(&s, &run->w);
+    if (!error)
+        error = tsm_command_accesses_collect(&accesses, run->reader);
+    if (!error)
+        error = tsm_spread(&run->spread, &run->w, &accesses, &s, (uint32_t)run->v->streams);
+    tsm_command_accesses_finish(&accesses);
+    tsm_prediction_finish(&s);
+    run->change_count++;
+    if (!error)
+        tsm_note("--streams: %zu waits for %zu events: %zu because calls say so, %zu for memory "
+                 "that one may reach, %zu for what may access anything",
+                 found->wait_count, found->event_count, found->kinds[TSM_ACCESS_DECLARED],
+                 found->kinds[TSM_ACCESS_REACHABLE], found->kinds[TSM_ACCESS_UNKNOWN]);
+    return error;
+}
+
 /* ---- the recording --------------------------------------------------------------------------- */
 
 /* Times of a command in a schedule: of its parts that do something, else of its marks. */
@@ -358,6 +414,18 @@ static void make_times(struct tsm_table *t, const struct whatif *run)
     }
 }
 
+static void make_waits(struct tsm_table *t, const struct whatif *run)
+{
+    tsm_table_column(t, "from", "from", TSM_CELL_COUNT);
+    tsm_table_column(t, "to", "to", TSM_CELL_COUNT);
+    tsm_table_column(t, "access", "access", TSM_CELL_TEXT);
+    for (size_t i = 0; i < run->spread.wait_count; i++) {
+        tsm_table_number(t, run->w.commands[run->spread.waits[i].from].seq);
+        tsm_table_number(t, run->w.commands[run->spread.waits[i].to].seq);
+        tsm_table_text(t, tsm_access_kind_name(run->spread.waits[i].access));
+    }
+}
+
 static void print_line(const char *what, uint64_t ns, const char *text)
 {
     char duration[32];
@@ -391,7 +459,7 @@ static void print_lines(const struct whatif *run)
 }
 
 static void print_json(const struct whatif *run, const struct tsm_table *bottleneck,
-                       const struct tsm_table *times)
+                       const struct tsm_table *times, const struct tsm_table *waits)
 {
     struct tsm_json j = {.out = stdout};
 
@@ -406,6 +474,13 @@ static void print_json(const struct whatif *run, const struct tsm_table *bottlen
     tsm_json_put_u64(&j, "simulated_ns", run->before.end_ns - run->before.begin_ns);
     tsm_json_put_u64(&j, "changed_ns", run->after.end_ns - run->after.begin_ns);
     tsm_json_put_bool(&j, "stuck", run->after.is_stuck);
+    if (run->v->streams) {
+        tsm_json_put_u64(&j, "event_count", run->spread.event_count);
+        tsm_json_put_u64(&j, "wait_count", run->spread.wait_count);
+        tsm_json_put_u64(&j, "declared_count", run->spread.kinds[TSM_ACCESS_DECLARED]);
+        tsm_json_put_u64(&j, "reachable_count", run->spread.kinds[TSM_ACCESS_REACHABLE]);
+        tsm_json_put_u64(&j, "unknown_count", run->spread.kinds[TSM_ACCESS_UNKNOWN]);
+    }
     if (run->v->order) {
         tsm_json_put_u64(&j, "moved_count", run->order.moved_count);
         tsm_json_put_u64(&j, "free_count", run->order.free_count);
@@ -415,6 +490,8 @@ static void print_json(const struct whatif *run, const struct tsm_table *bottlen
     tsm_table_print_json(bottleneck, &j, 0);
     if (run->v->times)
         tsm_table_print_json(times, &j, 0);
+    if (run->v->times && run->v->streams)
+        tsm_table_print_json(waits, &j, 0);
     tsm_json_end(&j);
 }
 
@@ -422,12 +499,14 @@ static int print(const struct whatif *run)
 {
     struct tsm_table bottleneck = {.name = "critical_path", .title = "what bounds it"};
     struct tsm_table times = {.name = "commands"};
+    struct tsm_table waits = {.name = "waits", .title = "waits for events"};
     const int error = make_bottleneck(&bottleneck, run);
 
     if (!error && run->v->times)
         make_times(&times, run);
+    make_waits(&waits, run);
     if (!error && run->v->json) {
-        print_json(run, &bottleneck, &times);
+        print_json(run, &bottleneck, &times, &waits);
     } else if (!error) {
         print_lines(run);
         putchar('\n');
@@ -436,9 +515,14 @@ static int print(const struct whatif *run)
             putchar('\n');
             tsm_table_print(&times, 0);
         }
+        if (run->v->times && waits.row_count) {
+            putchar('\n');
+            tsm_table_print(&waits, 0);
+        }
     }
     tsm_table_finish(&bottleneck);
     tsm_table_finish(&times);
+    tsm_table_finish(&waits);
     return error;
 }
 
@@ -518,6 +602,8 @@ static int simulate(struct whatif *run)
         return error;
     compare(run);
     error = apply(run);
+    if (!error && run->v->streams)
+        error = spread(run);
     if (!error && run->v->order)
         error = reorder(run);
     return error ? error : tsm_prediction_make(&run->after, &run->w);
@@ -555,6 +641,7 @@ static int run_whatif(const struct tsm_command *command, void *values,
     tsm_trace_note_damage(run.reader, &noted);
     tsm_prediction_finish(&run.before);
     tsm_prediction_finish(&run.after);
+    tsm_spread_finish(&run.spread);
     tsm_workload_finish(&run.w);
     sbt_reader_destroy(run.reader);
     return error ? tsm_complain_error() : TSM_EXIT_OK;
@@ -577,6 +664,7 @@ const struct tsm_command tsm_command_whatif = {
                 "tracesmith whatif --drop-wait=812 trace.sbt\n"
                 "tracesmith whatif --drop-wait=812 --schedule-out=s.txt trace.sbt\n"
                 "tsreplay --schedule=s.txt --device=emu trace.sbt\n"
+                "tracesmith whatif --streams=4 trace.sbt\n"
                 "tracesmith whatif --order --schedule-out=s.txt trace.sbt\n"
                 "tracesmith whatif --kernel='scale*=0.5' --machine=host_to_device_engines=2 "
                 "trace.sbt\n",

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tracesmith whatif --streams=K`: the streams and waits that it finds are given to the program, which then runs at the predicted times, to the
+nanosecond, and computes the same; each pair of commands that conflict is in an order, and no wait is there twice."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+
+from memory_edges import BIN, CAPTURE, PROGRAMS, Commands, read, tool
+
+MACHINES = ('block_slots=64', 'block_slots=2', 'call_ns=100,launch_latency_ns=0', 'device_mbps=1000,host_to_device_engines=2,block_slots=16')
+ROUNDS = 40 if os.environ.get('TS_TEST_ALL') else 8
+
+
+def record(name, words, machine):
+    environment = {**os.environ, 'LD_PRELOAD': str(CAPTURE), 'TS_OUTPUT': name, 'TS_EMU_TIME': 'virtual', 'TS_GPU_TIME': '1',
+                   'TS_EMU_MACHINE': machine, 'TS_TEST_PTX': str(PROGRAMS / 'kernels.ptx')}
+    return subprocess.run([PROGRAMS / words[0], *words[1:]], env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def commands_of(records):
+    return [r for r in records if r['api'] == 'cuda' and r['kind'] == 'command' and r['position']]
+
+
+def times_of(records):
+    times = {(r['args']['of_stream'], r['args']['of_position']): r['args'] for r in records if r['call'] == 'gpu_time'}
+    return [(t['start_ns'], t['start_ns'] + t['duration_ns']) for t in (times[r['stream'], r['position']] for r in commands_of(records))]
+
+
+def conflicts(commands, x, y):
+    """How sure it is that two commands conflict; None: they do not."""
+    kinds = [max(a.kind, b.kind) for a in commands.accesses.get(x, ()) for b in commands.accesses.get(y, ())
+             if max(a.start, b.start) < min(a.end, b.end) and (a.writes or b.writes) and not a.in_call and not (b.in_call and b.reads)]
+    return min(kinds, default=None)
+
+
+def check_order(records, found):
+    """Each conflict is ordered by streams, waits of them, or a wait of the host, and each wait is for one that nothing else orders."""
+    commands, order = Commands(records), [r['seq'] for r in commands_of(records)]
+    stream = {c['seq']: c['stream'] for c in found['commands']}
+    hosts = [r['seq'] for r in records if r['kind'] == 'sync']
+    pinned = [(int(r['args']['pp'], 0), r['args']['bytesize']) for r in records if r['call'] == 'cuMemHostAlloc']
+    waiting = [r['seq'] for r in commands_of(records) if 'DtoH' in r['call'] and not any(a <= int(r['args']['dstHost'], 0) < a + n for a, n in pinned)]
+    waits = {}
+    for wait in found['waits']:
+        waits.setdefault(wait['to'], []).append(wait)
+    before, last = {}, {}
+    for y in order:
+        synced = max((h for h in hosts if h < y), default=0)
+        before[y] = {x for x in order if x < synced}
+        for x in waiting:
+            if x < y:
+                before[y] |= before[x] | {x}
+        if stream[y] in last:
+            before[y] |= before[last[stream[y]]] | {last[stream[y]]}
+        for wait in waits.get(y, ()):
+            assert wait['from'] not in before[y], wait  # those that say most come first
+            kind = conflicts(commands, wait['from'], y)
+            assert kind is not None and ('declared', 'reachable', 'unknown')[kind] == wait['access'], (wait, kind)
+            before[y] |= before[wait['from']] | {wait['from']}
+        for x in order[:order.index(y)]:
+            assert x in before[y] or conflicts(commands, x, y) is None, (x, y, found['waits'])
+        last[stream[y]] = y
+
+
+def spread(name, count):
+    found = json.loads(tool('whatif', '--json', '--times', f'--streams={count}', name))
+    assert found['wait_count'] == len(found['waits']) == found['declared_count'] + found['reachable_count'] + found['unknown_count'], found
+    assert found['event_count'] == len({w['from'] for w in found['waits']}) and not found['stuck'], found
+    return found
+
+
+def check_run(seed, name, count, machine, digest):
+    """Runs the program as it was found, and returns the time of all before and after."""
+    records = read(name)
+    found = spread(name, count)
+    order = [r['seq'] for r in commands_of(records)]
+    commands = {c['seq']: c for c in found['commands']}
+    check_order(records, found)
+    places = ''.join(chr(ord('a') + commands[seq]['stream']) for seq in order)
+    waits = ','.join(f'{order.index(w["from"])}:{order.index(w["to"])}' for w in found['waits'])
+    assert record(name, ['spread', str(seed), str(count), places, waits], machine) == digest, (seed, count, places, waits)
+    actual = times_of(read(name))
+    predicted = [(commands[seq]['start_ns'], commands[seq]['end_ns']) for seq in order]
+    assert actual == predicted, (seed, count, machine, [(i, a, p) for i, (a, p) in enumerate(zip(actual, predicted)) if a != p][:4], places, waits)
+    ran = json.loads(tool('whatif', '--json', name))
+    assert ran['off_count'] == 0 and ran['simulated_ns'] == found['changed_ns'], (ran['simulated_ns'], found['changed_ns'])
+    return found
+
+
+def check_hosts(records, found):
+    """What a thread sends behind a wait is sent when all that the wait was for is over. Returns the number of waits."""
+    times = {c['seq']: c for c in found['commands']}
+    marks, count = {}, 0
+    for r in records:
+        if {'failed', 'captured'} & set(r['flags']) or r['api'] != 'cuda':
+            continue
+        if r['kind'] == 'signal':
+            marks[r['args']['hEvent']] = r
+        target = r if r['stream'] is not None else marks.get(r['args'].get('hEvent'))
+        if r['kind'] != 'sync' or not target or 'Query' in r['call']:
+            continue
+        earlier = [times[c['seq']]['end_ns'] for c in commands_of(records) if c['stream'] == target['stream'] and c['seq'] < target['seq'] and c['seq'] in times]
+        behind = [times[c['seq']]['sent_ns'] for c in commands_of(records) if c['thread'] == r['thread'] and c['seq'] > r['seq'] and c['seq'] in times]
+        if earlier and behind:
+            assert min(behind) >= max(earlier), (r, min(behind), max(earlier))
+            count += 1
+    return count
+
+
+def check_programs():
+    """Waits of the host for a stream or an event, copies that wait, default streams, graphs, several threads."""
+    hosts = 0
+    for words in ['pipeline'], ['streams'], ['reorders', 'events'], ['weave', '5', '60', 'egw'], ['scheduled', '7'], ['queues', '3', '30'], ['two']:
+        record('t.sbt', words, MACHINES[0])
+        for count in 1, 3:
+            found = spread('t.sbt', count)
+            assert count > 1 or not found['waits'], (words, found['waits'])
+            hosts += check_hosts(read('t.sbt'), found)
+    assert hosts > 60, hosts
+
+
+def check_refused():
+    record('t.sbt', ['badly', 'last'], MACHINES[0])
+    for options, words in ((['--streams=0'], "'0' is no K"), (['--streams=65'], "'65' is no K"), (['--streams=x'], "'x' is no K"), (['--streams=-1'], "is no K"),
+                           (['--streams=2', '--order'], '--order'), (['--streams=2', '--fuse'], '--fuse'), (['--streams=2', '--priority=0=1'], '--priority'),
+                           (['--streams=2', '--schedule-out=s.txt'], '--schedule-out')):
+        done = subprocess.run([BIN / 'tracesmith', 'whatif', *options, 't.sbt'], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and words in done.stderr and not pathlib.Path('s.txt').exists(), (options, done)
+    done = subprocess.run([BIN / 'tracesmith', 'whatif', '--streams=2', '--times', 't.sbt'], capture_output=True, text=True, check=True)
+    assert '0 waits for 0 events' in done.stderr, done
+
+
+def main():
+    chance = random.Random(int(os.environ.get('TEST_SEED', '3')))
+    waits = faster = 0
+    for number, seed in enumerate(chance.sample(range(1, 10000), ROUNDS)):
+        machine = MACHINES[number % len(MACHINES)]
+        digest = record('t.sbt', ['spread', str(seed)], machine)
+        for count in (1, 3, 2, 6):  # each on what came out of the one before
+            found = check_run(seed, 't.sbt', count, machine, digest)
+            waits += found['wait_count']
+            faster += found['changed_ns'] < found['simulated_ns']
+    print(waits, 'waits', faster, 'faster')
+    assert waits > 8 * ROUNDS and faster > ROUNDS, (waits, faster)
+    check_programs()
+    check_refused()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    main()
