@@ -46,10 +46,9 @@ def conflict(commands, x, y):
     return min(found, default=None)
 
 
-def use_of(commands, readbacks, over, less, seq):
-    """What needs the wait: its kind, and all pairs that say so."""
-    pairs = {}
-    accessing = {*commands.accesses, *commands.unknown}
+def pairs_of(commands, over, less, seq):
+    """Pairs of commands that conflict and that the wait alone puts into an order, by how sure they are."""
+    pairs, accessing = {}, {*commands.accesses, *commands.unknown}
     for y in sorted(n for n in accessing if n > seq):
         if 'held' in commands.records[y]['flags']:
             continue
@@ -57,6 +56,12 @@ def use_of(commands, readbacks, over, less, seq):
             kind = conflict(commands, x, y) if x in accessing else None
             if kind is not None:
                 pairs.setdefault(KINDS[kind], set()).add((x, y))
+    return pairs
+
+
+def use_of(commands, readbacks, over, less, seq):
+    """What needs the wait: its kind, and all pairs that say so."""
+    pairs, accessing = pairs_of(commands, over, less, seq), {*commands.accesses, *commands.unknown}
     results = {(x, r) for x, r in readbacks if r > seq and x in accessing and x in over(r) and x not in less(r)}
     if results:
         return 'result', results
@@ -147,6 +152,7 @@ def main():
     assert all(seen.get(kind) for kind in ('nothing', 'copies', 'result', *KINDS)) and gaining > 20 and alone > 1, (seen, gaining, alone)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    main()
+if __name__ == '__main__':
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        main()

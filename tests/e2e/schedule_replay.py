@@ -383,4 +383,5 @@ def main():
             print(check.__name__)
 
 
-main()
+if __name__ == '__main__':
+    main()

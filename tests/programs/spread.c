@@ -3,7 +3,8 @@
  * spread SEED [STREAMS [PLACES [WAITS]]]: kernels, copies and fills, as a random number has it, on
  * the streams that PLACES names, one letter for each command, from 'a' on; without it all are on
  * one. WAITS are "FROM:TO,..." numbers of commands, from 0: TO waits for an event that is recorded
- * right behind FROM. What comes out depends on the waits.
+ * right behind FROM. What comes out depends on the waits. With an odd SEED some calls wait: copies
+ * to memory that the device cannot reach.
  */
 #include "tests/programs/program.h"
 
@@ -18,9 +19,10 @@ static struct {
     const char *places;
     unsigned from[WAITS_MAX], to[WAITS_MAX], wait_count;
     uint64_t random;
+    int is_odd;
 } t;
 
-static uint8_t pageable[2 * SIZE];
+static uint8_t pageable[2 * SIZE], results[BUFFERS][SIZE];
 
 static unsigned choose(unsigned count)
 {
@@ -48,8 +50,8 @@ static void send(CUstream stream)
     case 3:
         CU(cuMemsetD8Async(t.buffers[a] + b * 64, 3, size / 4, stream));
         break;
-    case 4: /* the call waits */
-        CU(cuMemcpyDtoHAsync_v2(pageable, t.buffers[a], size, stream));
+    case 4:
+        CU(cuMemcpyDtoHAsync_v2(t.is_odd ? pageable : t.pinned, t.buffers[a], size, stream));
         break;
     default:
         program_launch(t.mix, (unsigned)count, stream, (void *[]){&count, &rounds, &t.buffers[a]});
@@ -89,6 +91,7 @@ int main(int argc, char **argv)
     CUmodule module = program_begin(&context);
 
     t.random = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    t.is_odd = t.random % 2;
     t.places = argc > 3 && strlen(argv[3]) >= COMMANDS ? argv[3] : NULL;
     if (argc > 4)
         read_waits(argv[4]);
@@ -100,10 +103,14 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < COMMANDS; i++)
         CU(cuEventCreate(&t.events[i], CU_EVENT_DISABLE_TIMING));
     CU(cuMemHostAlloc((void **)&t.pinned, (size_t)2 * BUFFERS * SIZE, 0));
+    for (size_t i = 0; i < (size_t)2 * BUFFERS * SIZE; i++)
+        t.pinned[i] = (uint8_t)(i * 11 + i / SIZE);
     for (unsigned i = 0; i < COMMANDS; i++)
         step(i);
     CU(cuCtxSynchronize());
-    printf("spread: %08x %08x\n", program_digest(t.pinned, (size_t)2 * BUFFERS * SIZE),
-           program_digest(pageable, sizeof(pageable)));
+    for (unsigned i = 0; i < BUFFERS; i++)
+        CU(cuMemcpyDtoH_v2(results[i], t.buffers[i], SIZE));
+    printf("spread: %08x %08x %08x\n", program_digest(t.pinned, (size_t)2 * BUFFERS * SIZE),
+           program_digest(pageable, sizeof(pageable)), program_digest(results, sizeof(results)));
     return 0;
 }
