@@ -100,33 +100,38 @@ void tsm_command_accesses_change(struct tsm_command_accesses *a,
             (struct tsm_freed_range){change->seq, change->address, change->address + change->size};
 }
 
+struct collecting {
+    struct tsm_command_accesses *out;
+    struct sbt_reader *reader;
+};
+
 static int collect_call(void *user, const struct tsm_call_node *call)
 {
-    void **pair = user;
+    const struct collecting *c = user;
 
-    return tsm_command_accesses_note(pair[0], pair[1], call);
+    return tsm_command_accesses_note(c->out, c->reader, call);
 }
 
 static int collect_core(void *user, const struct sbt_record *record)
 {
-    void **pair = user;
+    const struct collecting *c = user;
 
-    return tsm_command_accesses_note_core(pair[0], record);
+    return tsm_command_accesses_note_core(c->out, record);
 }
 
 static int collect_change(void *user, const struct tsm_memory_node *change)
 {
-    void **pair = user;
+    const struct collecting *c = user;
 
-    tsm_command_accesses_change(pair[0], change);
+    tsm_command_accesses_change(c->out, change);
     return 0;
 }
 
 int tsm_command_accesses_collect(struct tsm_command_accesses *out, struct sbt_reader *reader)
 {
-    void *pair[] = {out, reader};
+    struct collecting c = {out, reader};
     const struct tsm_model_visitor visitor = {
-        .user = pair, .call = collect_call, .core = collect_core, .memory = collect_change};
+        .user = &c, .call = collect_call, .core = collect_core, .memory = collect_change};
     struct tsm_model_counts counts;
 
     *out = (struct tsm_command_accesses){0};

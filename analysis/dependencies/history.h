@@ -3,11 +3,11 @@
  * History of a part of an address space: who has accessed which bytes, as far as it still matters.
  *
  * An access covers an earlier one to the same bytes if it writes or both only read, and the earlier
- * one was over when it began: what conflicts with the earlier one later conflicts with it, too, and
- * is told of it alone, unless that would be less sure. A conflict is as sure as the less sure of
- * its two accesses. So a fill and a copy without order are found also where kernels came between
- * them. A write that is only reachable covers without that order, too: the two were told of as a
- * conflict, and one is enough of those that are not sure.
+ * one was over when it began: what conflicts with the earlier one later conflicts with it, too.
+ * Only the later conflict is told of, unless it is less sure. A conflict is as sure as the less
+ * sure of its two accesses. So a fill and a copy without order are found also where kernels came
+ * between them. A write that is only reachable covers without that order, too: the two were told of
+ * as a conflict, and one is enough of those that are not sure.
  *
  * A trace could make millions of pieces of one part: of more than 4096 neighbours are joined, and
  * what is found in joined ones is no surer than reachable. All histories of a budget have so many

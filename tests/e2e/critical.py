@@ -111,6 +111,8 @@ def check_stacks(name, answer):
     assert ' main at ' in tool('critical', '--stacks', name).split('\nstacks\n')[1]
     assert tool('critical', '--stacks', '--top=1', name).count(' main at ') <= 3
     assert ' main at ' not in tool('critical', name)
+    few, every = (tool('critical', '--slack', top, name) for top in ('--top=1', '--top=0'))
+    assert '--top=0 shows all' in few and '--top=0 shows all' not in every and len(every.splitlines()) > len(few.splitlines())
 
 
 def check_copies(name, answer):

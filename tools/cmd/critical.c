@@ -20,7 +20,7 @@
 #define GAINS_MAX   10u /* causes whose gain is computed: each takes a simulation */
 
 struct critical_values {
-    uint64_t top;
+    struct tsm_table_top top;
     bool list, slack, memory, stacks, json;
 };
 
@@ -50,10 +50,11 @@ static const struct tsm_option options[] = {
              "always has them."},
     {.name = "top",
      .letter = 't',
-     .type = TSM_OPTION_NUMBER,
+     .type = TSM_OPTION_PARSED,
      .offset = TSM_FIELD(critical_values, top),
      .argument = "N",
-     .help = "The first N rows of a table. Default 20, and all with --json."},
+     .parse = tsm_table_top_parse,
+     .help = "The first N rows of a table, 0 for all. Default 20, and all with --json."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(critical_values, json),
@@ -82,7 +83,7 @@ static uint64_t span_ns(const struct critical *run)
 /* Returns how many rows of a table are printed; 0: all. */
 static size_t top_of(const struct critical *run)
 {
-    return run->v->top ? (size_t)run->v->top : run->v->json ? 0 : TOP_DEFAULT;
+    return tsm_table_top_rows(&run->v->top, run->v->json ? 0 : TOP_DEFAULT);
 }
 
 /* Notes the record of a row. */

@@ -21,14 +21,9 @@ struct record_pair {
     uint64_t from, to;
 };
 
-struct top_count {
-    bool is_given;
-    uint64_t count;
-};
-
 struct graph_values {
     struct record_pair why, slice, path; /* why, slice: `to` alone */
-    struct top_count top;
+    struct tsm_table_top top;
     bool needed, memory, json, dot, graphml;
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
@@ -49,14 +44,6 @@ static bool parse_path(void *field, const char *text)
     pair->is_given = true;
     return tsm_selection_take_number(&pair->from, &text) && *text++ == ':' &&
            tsm_selection_take_number(&pair->to, &text) && !*text;
-}
-
-static bool parse_top(void *field, const char *text)
-{
-    struct top_count *top = field;
-
-    top->is_given = true;
-    return tsm_selection_take_number(&top->count, &text) && !*text;
 }
 
 static const struct tsm_option options[] = {
@@ -89,7 +76,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_PARSED,
      .offset = TSM_FIELD(graph_values, top),
      .argument = "N",
-     .parse = parse_top,
+     .parse = tsm_table_top_parse,
      .help = "The first N rows of a list, 0 for all. Default 20, and all with --json."},
     {.name = "needed",
      .letter = 'n',
@@ -285,7 +272,7 @@ static void make_unordered(struct tsm_table *t, const struct run *run)
 
 static size_t top_of(const struct graph_values *v)
 {
-    return v->top.is_given ? (size_t)v->top.count : v->json ? 0 : TOP_DEFAULT;
+    return tsm_table_top_rows(&v->top, v->json ? 0 : TOP_DEFAULT);
 }
 
 static void print_summary(const struct run *run)

@@ -23,8 +23,7 @@ struct stats_values {
     bool has_threshold;
     unsigned by;       /* enum tsm_time_by */
     unsigned sections; /* bits by enum tsm_stats_section; 0: all */
-    uint64_t top;
-    bool has_top;
+    struct tsm_table_top top;
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
 };
@@ -66,17 +65,6 @@ static bool parse_sections(void *field, const char *text)
     return parse_words(field, text, names);
 }
 
-static bool parse_top(void *field, const char *text)
-{
-    struct stats_values *v =
-        (struct stats_values *)(void *)((char *)field - offsetof(struct stats_values, top));
-    char *end;
-
-    v->top = strtoull(text, &end, 10);
-    v->has_top = true;
-    return *text >= '0' && *text <= '9' && !*end;
-}
-
 /* "5%" or "5", of 0 to 1000. */
 static bool parse_threshold(void *field, const char *text)
 {
@@ -116,7 +104,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_PARSED,
      .offset = TSM_FIELD(stats_values, top),
      .argument = "N",
-     .parse = parse_top,
+     .parse = tsm_table_top_parse,
      .help =
          "The first N rows of each table, 0 for all. Default 10, and all with --csv and --json."},
     TSM_SELECTION_OPTIONS(stats_values, streams, range),
@@ -276,7 +264,7 @@ static bool is_for_programs(const struct stats_values *v)
 /* Prints one more table and empties it. */
 static void put_table(const struct stats_values *v, struct tsm_json *j, struct tsm_table *table)
 {
-    const size_t top = v->has_top ? v->top : is_for_programs(v) ? 0 : TOP_DEFAULT;
+    const size_t top = tsm_table_top_rows(&v->top, is_for_programs(v) ? 0 : TOP_DEFAULT);
 
     if (v->json)
         tsm_table_print_json(table, j, top);

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/text/demangle.h"
 #include "tools/text/line.h"
@@ -395,4 +396,17 @@ void tsm_table_print_json(const struct tsm_table *t, struct tsm_json *json, size
         tsm_json_close(json, '}');
     }
     tsm_json_close(json, ']');
+}
+
+bool tsm_table_top_parse(void *field, const char *text)
+{
+    struct tsm_table_top *top = field;
+
+    top->is_given = true;
+    return tsm_selection_take_number(&top->count, &text) && !*text;
+}
+
+size_t tsm_table_top_rows(const struct tsm_table_top *top, size_t rows)
+{
+    return top->is_given ? (size_t)top->count : rows;
 }

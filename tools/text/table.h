@@ -57,6 +57,17 @@ void tsm_table_text(struct tsm_table *t, const char *text); /* is copied; NULL: 
 void tsm_table_unknown(struct tsm_table *t);
 void tsm_table_number_or_unknown(struct tsm_table *t, bool is_known, uint64_t value);
 
+/* Rows that an option "--top=N" asks for. Zeroed: it was not given. */
+struct tsm_table_top {
+    bool is_given;
+    uint64_t count; /* 0: all */
+};
+
+/* Reads the option's number; for TSM_OPTION_PARSED. */
+bool tsm_table_top_parse(void *top, const char *text);
+/* Returns how many rows to print, 0: all; without the option `rows`. */
+size_t tsm_table_top_rows(const struct tsm_table_top *top, size_t rows);
+
 /* Prints the first `top` rows (0: all) to stdout. Text is cut to the terminal's width. */
 void tsm_table_print(const struct tsm_table *t, size_t top);
 void tsm_table_print_csv(const struct tsm_table *t, size_t top);
