@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/model/work.h"
 #include "analysis/schedule/simulate.h"
 
 #include "tracesmith/error.h"
@@ -65,21 +66,44 @@ static void read_gaps(struct tsm_workload *w)
     }
 }
 
-/* Tests whether the thread went on, to the nanosecond, when its command had ended: a copy of which
- * the call alone does not say whether it waits. */
+/* Tests whether the software GPU, on which times are virtual, waits in such a copy. */
+static bool is_waiting_copy(const struct tsm_workload_step *step,
+                            const struct tsm_workload_command *c)
+{
+    return tsm_work_of_type(c->schema).work == TSM_WORK_COPY &&
+           (c->to == TSM_PLACE_UNKNOWN ||
+            (step->may_wait && (c->from <= TSM_PLACE_HOST || c->to <= TSM_PLACE_HOST)));
+}
+
+/* Tests whether the call returned when its command had ended: a copy of which the call alone does
+ * not say whether it waits. Each call takes the same time, so the next command of the thread whose
+ * time of sending is known says when the call returned, unless the thread has waited in between:
+ * then the memory of the copy decides, if the times allow it. */
 static bool has_waited(const struct tsm_workload *w, const struct tsm_workload_step *step)
 {
-    const struct tsm_workload_step *next =
-        step->next == TSM_WORKLOAD_NONE ? NULL : &w->steps[step->next];
-    const struct tsm_workload_command *c, *then;
+    const struct tsm_workload_command *c, *then = NULL;
+    uint64_t end_ns;
+    bool has_waits = false;
 
-    if (step->kind != TSM_STEP_SEND || !next || next->kind != TSM_STEP_SEND)
+    if (step->kind != TSM_STEP_SEND)
         return false;
     c = &w->commands[step->command];
-    then = &w->commands[next->command];
-    return c->has_work && then->has_work && c->recorded.kind == TSM_TIME_MEASURED &&
-           then->sent_ns > c->sent_ns + w->machine.call_ns &&
-           then->sent_ns - w->machine.call_ns == (uint64_t)c->recorded.end_ns;
+    if (!c->has_work || c->recorded.kind != TSM_TIME_MEASURED)
+        return is_waiting_copy(step, c);
+    end_ns = (uint64_t)c->recorded.end_ns;
+    for (uint32_t at = step->next; at != TSM_WORKLOAD_NONE && !then; at = w->steps[at].next) {
+        const struct tsm_workload_step *next = &w->steps[at];
+
+        end_ns += w->machine.call_ns;
+        if (next->kind == TSM_STEP_SEND && w->commands[next->command].has_work)
+            then = &w->commands[next->command];
+        has_waits |= next->kind != TSM_STEP_SEND || next->waits;
+    }
+    if (then && then->sent_ns < end_ns)
+        return false;
+    if (then && !has_waits && then->sent_ns == end_ns)
+        return (uint64_t)c->recorded.end_ns > c->sent_ns;
+    return is_waiting_copy(step, c);
 }
 
 int tsm_workload_calibrate(struct tsm_workload *w)

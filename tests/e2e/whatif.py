@@ -89,6 +89,23 @@ def check_waits(seed, chance, name, changed):
     return count
 
 
+def check_waits_known(seed, chance, name, changed):
+    """Copies from and to pageable memory wait, though their calls alone do not say so: also where waits and functions of the program
+    follow, which hide it, and these waits are left out."""
+    for words in (['after=1'], ['functions=1'], ['functions=1', 'after=1']):
+        words = ['scheduled', str(seed), '60', 'pageable=1', *words]
+        record(name, words)
+        check_recorded(name)
+        found = json.loads(tool('view', '--states', '--json', name).stdout)['findings']
+        assert not found, (words, found)
+        waits = waits_of(read(name))[:-1]
+        for count in (1, min(len(waits), 20)):
+            drops = sorted(chance.sample(range(len(waits)), count))
+            record(changed, words + [f'drop={n}' for n in drops])
+            _, predicted = predict(name, *(f'--drop-wait={waits[n]["seq"]}' for n in drops))
+            check_same(read(changed), predicted, (words, drops))
+
+
 def check_machine(seed, machine, name, changed):
     record(name, ['scheduled', str(seed)])
     record(changed, ['scheduled', str(seed)], machine)
@@ -188,6 +205,8 @@ def main():
         check_critical('a.sbt')
     assert count >= ROUNDS
     assert sum(check_replayed(seed, chance, 'a.sbt') for seed in chance.sample(range(1, 10000), ROUNDS * 3)) >= ROUNDS
+    for seed in chance.sample(range(1, 10000), ROUNDS):
+        check_waits_known(seed, chance, 'a.sbt', 'b.sbt')
     for machine in MACHINES:
         check_machine(chance.randrange(1, 10000), machine, 'a.sbt', 'b.sbt')
     assert any(check_priorities(chance.randrange(1, 10000), 'a.sbt', 'b.sbt') for _ in range(16)), 'no priority changed anything'

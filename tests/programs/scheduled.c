@@ -3,7 +3,9 @@
  * scheduled SEED [STEPS [CHANGE=N...]]: kernels, copies, fills, events, graphs and waits on streams
  * of several kinds, as a random number has it. Changes leave all else as it is: drop=N leaves out
  * the wait number N, from 0, of the host or of a stream; stream=N gives stream N, from 0,
- * priority=P. What it computes depends on the schedule: nothing is printed but the number of waits.
+ * priority=P. With pageable=1 copies are from and to memory of which the driver does not know,
+ * functions=1 sends a function of the program behind each, after=1 waits for the stream behind
+ * each. What it computes depends on the schedule: nothing is printed but the number of waits.
  */
 #include "tests/programs/program.h"
 
@@ -13,11 +15,12 @@ static struct {
     CUfunction mix;
     CUstream streams[STREAMS + 1]; /* the last one: the default stream */
     CUdeviceptr own[STREAMS + 1];
-    uint8_t *pinned;
+    uint8_t *memory; /* of the host; pinned, or pageable */
     CUevent events[EVENTS];
     int is_recorded[EVENTS];
     CUgraphExec graph;
     uint64_t random;
+    long is_pageable, has_functions, has_waits;
     long wait_count, drops[DROP_MAX], priorities[STREAMS + 1];
     unsigned drop_count;
 } t;
@@ -71,16 +74,21 @@ static void make_graph(void)
     CU(cuGraphDestroy(graph));
 }
 
+static void do_nothing(void *user)
+{
+    (void)user;
+}
+
 static void copy(unsigned s)
 {
     const size_t size = 256u << choose(8);
 
     switch (choose(4)) {
     case 0:
-        CU(cuMemcpyHtoDAsync_v2(t.own[s], t.pinned, size, t.streams[s]));
+        CU(cuMemcpyHtoDAsync_v2(t.own[s], t.memory, size, t.streams[s]));
         break;
     case 1:
-        CU(cuMemcpyDtoHAsync_v2(t.pinned, t.own[s], size, t.streams[s]));
+        CU(cuMemcpyDtoHAsync_v2(t.memory, t.own[s], size, t.streams[s]));
         break;
     case 2:
         CU(cuMemcpyDtoDAsync_v2(t.own[s], t.own[(s + 1) % STREAMS], size, t.streams[s]));
@@ -88,6 +96,10 @@ static void copy(unsigned s)
     default:
         CU(cuMemsetD32Async(t.own[s], 7, size / 4, t.streams[s]));
     }
+    if (t.has_functions)
+        CU(cuLaunchHostFunc(t.streams[s], do_nothing, NULL));
+    if (t.has_waits && waits())
+        CU(cuStreamSynchronize(t.streams[s]));
 }
 
 static void order(unsigned s)
@@ -159,6 +171,12 @@ static void take(char *text)
         stream = (unsigned)number % STREAMS;
     else if (!strncmp(text, "priority=", 9))
         t.priorities[stream] = number;
+    else if (!strncmp(text, "pageable=", 9))
+        t.is_pageable = number;
+    else if (!strncmp(text, "functions=", 10))
+        t.has_functions = number;
+    else if (!strncmp(text, "after=", 6))
+        t.has_waits = number;
 }
 
 int main(int argc, char **argv)
@@ -171,7 +189,12 @@ int main(int argc, char **argv)
         take(argv[i]);
     t.random = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     t.mix = program_function(module, "mix");
-    CU(cuMemHostAlloc((void **)&t.pinned, COUNT * 4, 0));
+    if (t.is_pageable)
+        t.memory = calloc(COUNT, 4);
+    else
+        CU(cuMemHostAlloc((void **)&t.memory, COUNT * 4, 0));
+    if (!t.memory)
+        return 1;
     for (unsigned i = 0; i < STREAMS; i++)
         CU(cuStreamCreateWithPriority(&t.streams[i], i % 2 ? CU_STREAM_NON_BLOCKING : 0,
                                       (int)t.priorities[i]));
