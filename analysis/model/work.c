@@ -108,13 +108,31 @@ static bool carries_bytes(const struct tsm_type_work *type, const struct sbt_rec
     return slot >= 0 && sbt_record_blob(record, (uint32_t)slot, &blob) && blob.size;
 }
 
+/* Returns the address of the host before that of the device, as copies of rows have both, and
+ * behind them an array. Returns 0 if the operand is not there. */
+static uint64_t host_of_rows(const struct tsm_type_work *type, const struct sbt_record *record,
+                             enum sbt_role device_role)
+{
+    const int slot = sbt_schema_role(type->schema, device_role);
+    const struct sbt_field *fields = type->schema->fields;
+
+    return slot > 0 && (uint32_t)slot + 1 < type->schema->field_count &&
+                   (uint32_t)slot + 1 < record->slot_count &&
+                   fields[slot - 1].type == SBT_FIELD_HOSTPTR &&
+                   fields[slot + 1].type == SBT_FIELD_HANDLE && !record->slots[slot + 1]
+               ? record->slots[slot - 1]
+               : 0;
+}
+
 /* Returns the place of an operand that has two roles, one for each kind of address. */
 static enum tsm_place place_of(const struct tsm_type_work *type, const struct sbt_record *record,
                                const struct tsm_memory *memory, enum sbt_role device_role,
                                enum sbt_role host_role)
 {
     const uint64_t device = role_of(type, record, device_role),
-                   host = role_of(type, record, host_role);
+                   host = role_of(type, record, host_role)
+                              ? role_of(type, record, host_role)
+                              : host_of_rows(type, record, device_role);
     const bool is_sent = device_role == SBT_ROLE_SRC && carries_bytes(type, record);
 
     if (device)

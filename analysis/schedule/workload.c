@@ -200,6 +200,7 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
     const struct sbt_record *record = call->record;
     const uint64_t name = sbt_record_role(call->schema, record, SBT_ROLE_FUNCTION_NAME, 0);
     const uint32_t stream = stream_of(m, record->stream);
+    const bool may_wait = tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT;
     struct tsm_workload_step *step = add_step(m, record, call->schema);
     struct tsm_workload_command command = {
         .seq = record->seq,
@@ -214,8 +215,8 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
         return no_memory();
     step->kind = TSM_STEP_SEND;
     step->command = (uint32_t)m->w->command_count;
-    step->may_wait = call->is_wait;
-    step->waits = call->is_wait && !(tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT);
+    step->may_wait = call->is_wait || may_wait;
+    step->waits = call->is_wait && !may_wait;
     describe_stream(m, stream);
     error = add_events(m, &command, call);
     if (!error)

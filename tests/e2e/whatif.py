@@ -90,10 +90,10 @@ def check_waits(seed, chance, name, changed):
 
 
 def check_waits_known(seed, chance, name, changed):
-    """Copies from and to pageable memory wait, though their calls alone do not say so: also where waits and functions of the program
-    follow, which hide it, and these waits are left out."""
-    for words in (['after=1'], ['functions=1'], ['functions=1', 'after=1']):
-        words = ['scheduled', str(seed), '60', 'pageable=1', *words]
+    """Copies to pageable memory wait, and those of rows may, though their calls alone do not say so: also where waits and functions of
+    the program follow, which hide it, and these waits are left out."""
+    for words in ('pageable after', 'pageable functions', 'pageable functions after', 'rows after', 'pageable rows after'):
+        words = ['scheduled', str(seed), '60', *(f'{word}=1' for word in words.split())]
         record(name, words)
         check_recorded(name)
         found = json.loads(tool('view', '--states', '--json', name).stdout)['findings']

@@ -4,8 +4,9 @@
  * of several kinds, as a random number has it. Changes leave all else as it is: drop=N leaves out
  * the wait number N, from 0, of the host or of a stream; stream=N gives stream N, from 0,
  * priority=P. With pageable=1 copies are from and to memory of which the driver does not know,
- * functions=1 sends a function of the program behind each, after=1 waits for the stream behind
- * each. What it computes depends on the schedule: nothing is printed but the number of waits.
+ * rows=1 makes them copies of rows, on the default stream such that block; functions=1 sends a
+ * function of the program behind each, after=1 waits for the stream behind each. What it computes
+ * depends on the schedule: nothing is printed but the number of waits.
  */
 #include "tests/programs/program.h"
 
@@ -20,7 +21,7 @@ static struct {
     int is_recorded[EVENTS];
     CUgraphExec graph;
     uint64_t random;
-    long is_pageable, has_functions, has_waits;
+    long is_pageable, has_rows, has_functions, has_waits;
     long wait_count, drops[DROP_MAX], priorities[STREAMS + 1];
     unsigned drop_count;
 } t;
@@ -79,11 +80,35 @@ static void do_nothing(void *user)
     (void)user;
 }
 
+static void copy_rows(unsigned s, int is_to_device, size_t size)
+{
+    const size_t width = size / 8;
+    CUDA_MEMCPY2D rows = {.srcMemoryType = is_to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+                          .srcHost = is_to_device ? t.memory : NULL,
+                          .srcDevice = is_to_device ? 0 : t.own[s],
+                          .srcPitch = width,
+                          .dstMemoryType = is_to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+                          .dstHost = is_to_device ? NULL : t.memory,
+                          .dstDevice = is_to_device ? t.own[s] : 0,
+                          .dstPitch = width,
+                          .WidthInBytes = width,
+                          .Height = 8};
+
+    if (s == STREAMS)
+        CU(cuMemcpy2D_v2(&rows));
+    else
+        CU(cuMemcpy2DAsync_v2(&rows, t.streams[s]));
+}
+
 static void copy(unsigned s)
 {
     const size_t size = 256u << choose(8);
+    const uint32_t kind = choose(4);
 
-    switch (choose(4)) {
+    switch (kind < 2 && t.has_rows ? 4 : kind) {
+    case 4:
+        copy_rows(s, !kind, size);
+        break;
     case 0:
         CU(cuMemcpyHtoDAsync_v2(t.own[s], t.memory, size, t.streams[s]));
         break;
@@ -173,6 +198,8 @@ static void take(char *text)
         t.priorities[stream] = number;
     else if (!strncmp(text, "pageable=", 9))
         t.is_pageable = number;
+    else if (!strncmp(text, "rows=", 5))
+        t.has_rows = number;
     else if (!strncmp(text, "functions=", 10))
         t.has_functions = number;
     else if (!strncmp(text, "after=", 6))
