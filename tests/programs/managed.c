@@ -1,11 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Managed memory: written by plain stores, by kernels and by copies in turn, with hints; by a
- * kernel that takes its time, and is still at it when a copy is asked for.
+ * kernel that takes its time, and is still at it when a copy is asked for; and copied row by row,
+ * by calls that name it as memory of either kind, and of the host's.
  */
 #include "tests/programs/program.h"
 
 enum { COUNT = 5000, MANY = 1 << 18 };
+
+/* Copies half of each row of 64 bytes. */
+static uint32_t copy_rows(CUdeviceptr to, CUdeviceptr from, CUmemorytype type)
+{
+    static uint8_t out[COUNT * 4];
+    CUDA_MEMCPY2D rows = {.srcMemoryType = type,
+                          .srcHost = type == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)from : NULL,
+                          .srcDevice = type == CU_MEMORYTYPE_HOST ? 0 : from,
+                          .srcXInBytes = 16,
+                          .srcY = 1,
+                          .srcPitch = 64,
+                          .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                          .dstDevice = to,
+                          .dstPitch = 64,
+                          .WidthInBytes = 32,
+                          .Height = 100};
+
+    CU(cuMemsetD32_v2(to, 0, COUNT));
+    CU(cuMemcpy2D_v2(&rows));
+    CU(cuMemcpyDtoH_v2(out, to, sizeof(out)));
+    return program_digest(out, sizeof(out));
+}
 
 int main(void)
 {
@@ -33,6 +56,11 @@ int main(void)
     program_launch(copy, COUNT, NULL, (void *[]){&count, &device, &in});
     CU(cuMemcpyDtoH_v2(out, in, sizeof(out)));
     digest = digest * 31 + program_digest(out, sizeof(out));
+    for (int i = 0; i < COUNT; i += 5)
+        words[i] = (unsigned)i;
+    digest = digest * 31 + copy_rows(device, in, CU_MEMORYTYPE_UNIFIED);
+    digest = digest * 31 + copy_rows(device, in, CU_MEMORYTYPE_HOST);
+    digest = digest * 31 + copy_rows(in, device, CU_MEMORYTYPE_DEVICE);
     CU(cuMemFree_v2(in));
     CU(cuMemFree_v2(device));
     CU(cuMemAllocManaged(&in, MANY * 4, CU_MEM_ATTACH_GLOBAL));

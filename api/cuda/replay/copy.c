@@ -231,6 +231,17 @@ static void resolve(const struct cuda_replay *replay, struct side *side)
         *side->device = cuda_memory_translate(&replay->memory, *side->device);
 }
 
+/* Tests whether a source without recorded bytes is memory that host and device share: the replay
+ * brings it up to date as the program did. */
+static bool is_shared(const struct cuda_replay *replay, const struct side *src)
+{
+    const uint64_t address =
+        *src->type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)*src->host : (uint64_t)*src->device;
+
+    return (*src->type == CU_MEMORYTYPE_HOST || *src->type == CU_MEMORYTYPE_UNIFIED) &&
+           cuda_memory_find(&replay->memory, address);
+}
+
 static void place_sides(struct cuda_args *args, struct side *src, struct side *dst,
                         const struct box *box, uint32_t payload_slot)
 {
@@ -243,8 +254,13 @@ static void place_sides(struct cuda_args *args, struct side *src, struct side *d
     sent = sent_bytes(args, payload_slot, size);
     if (args->error)
         return;
-    if (is_late(args))
+    if (is_late(args)) {
         point_at_late(args, src, box);
+    } else if (!sent && size && is_shared(args->replay, src)) {
+        if (*src->type == CU_MEMORYTYPE_HOST)
+            *src->device = (CUdeviceptr)(uintptr_t)*src->host;
+        *src->type = CU_MEMORYTYPE_DEVICE;
+    }
     resolve(args->replay, src);
     resolve(args->replay, dst);
     if (*src->type == CU_MEMORYTYPE_HOST && !is_late(args)) {
