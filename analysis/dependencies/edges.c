@@ -420,13 +420,18 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
 
 /* Adds a stream's command before the wait; of a default stream what that would wait for, too. A
  * wait has a place on its stream. */
-static int add_waited_stream(struct tsm_dependencies *d, const struct sbt_record *record)
+static int add_waited_stream(struct tsm_dependencies *d, const struct tsm_call_node *call)
 {
-    const struct tsm_dependency_stream *s = tsm_dependency_stream_of(d, record->stream);
+    const struct sbt_record *record = call->record;
+    struct tsm_dependency_stream *s = tsm_dependency_stream_of(d, record->stream);
     int error;
 
     if (!s)
         return no_memory();
+    /* A default stream is waited for, though nothing was sent to it itself. */
+    error = s->is_default ? tsm_dependency_stream_enter(d, s, call->owner) : 0;
+    if (error)
+        return error;
     if (record->position && record->position < s->position)
         return add_before_gap(d, tsm_dependency_gap_find(s, record->position), record->stream,
                               TSM_DEPENDS_HOST);
@@ -486,7 +491,7 @@ static int note_wait(struct tsm_dependencies *d, const struct tsm_call_node *cal
     if (!t)
         return no_memory();
     if (record->stream != SBT_STREAM_NONE)
-        error = add_waited_stream(d, record);
+        error = add_waited_stream(d, call);
     else if (names_event(call->schema))
         error = add_event(d, sbt_record_role(call->schema, record, SBT_ROLE_OBJECT, 0), record,
                           TSM_DEPENDS_HOST);

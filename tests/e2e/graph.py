@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 
 BIN, CAPTURE, EMU, PROGRAMS = (pathlib.Path(os.environ[f'TEST_{name}']) for name in ('BIN', 'CAPTURE', 'EMU', 'PROGRAMS'))
 RUN = (['streams'], ['weave'], ['linked'], ['pipeline'], ['graphs'], ['overtakes'], ['two'], ['threads'], ['staging'], ['queues'],
-       ['rounds'], ['asked'], ['learns'], ['default_streams'], ['captures'], ['pools'])
+       ['rounds'], ['asked'], ['learns'], ['default_streams'], ['default_streams', 'quiet'], ['captures'], ['pools'])
 
 
 def tool(*words, status=0):
