@@ -238,7 +238,10 @@ static int aim(struct making *m, struct tsm_workload_step *step, const struct ts
     if (call->record->stream != SBT_STREAM_NONE) {
         step->of = stream_of(m, call->record->stream);
         step->target = TSM_TARGET_STREAM;
-        return step->of == TSM_WORKLOAD_NONE ? no_memory() : 0;
+        if (step->of == TSM_WORKLOAD_NONE)
+            return no_memory();
+        describe_stream(m, (uint32_t)step->of);
+        return 0;
     }
     if (object >= 0 && tsm_object_traits(call->schema->fields[object].detail) & TSM_OBJECT_EVENT) {
         step->of = tsm_map_get(&m->events,

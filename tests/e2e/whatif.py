@@ -106,6 +106,18 @@ def check_waits_known(seed, chance, name, changed):
             check_same(read(changed), predicted, (words, drops))
 
 
+def check_default_stream(name, changed):
+    """A wait for a default stream to which nothing was sent is for the streams that join it."""
+    for words in (['default_streams'], ['default_streams', 'quiet']):
+        record(name, words)
+        record(changed, words + ['drop'])
+        check_recorded(name)
+        drops = [w['seq'] for w in waits_of(read(name)) if w['call'] == 'cuStreamSynchronize']
+        assert len(drops) == 2
+        _, predicted = predict(name, *(f'--drop-wait={seq}' for seq in drops))
+        check_same(read(changed), predicted, words)
+
+
 def check_machine(seed, machine, name, changed):
     record(name, ['scheduled', str(seed)])
     record(changed, ['scheduled', str(seed)], machine)
@@ -198,6 +210,7 @@ def main():
         check_recorded(name)
         check_critical(name)
     check_refused()
+    check_default_stream('a.sbt', 'b.sbt')
     count = 0
     for seed in chance.sample(range(1, 10000), ROUNDS * 2):
         count += check_waits(seed, chance, 'a.sbt', 'b.sbt')
