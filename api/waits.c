@@ -14,6 +14,25 @@ static struct tsm_wait_calls calls_of(uint32_t api)
     return (struct tsm_wait_calls){NULL, 0};
 }
 
+bool tsm_wait_has_calls(uint32_t api)
+{
+    return calls_of(api).count != 0;
+}
+
+struct tsm_wait_object tsm_wait_object_of(uint64_t key)
+{
+    const uint64_t object = key & (TSM_WAIT_KEY(1, 0) - 1);
+
+    switch (key >> 56) {
+    case SBT_API_VULKAN:
+        return tsm_wait_object_vulkan(object);
+    case SBT_API_HSA:
+        return (struct tsm_wait_object){"signal", object};
+    default:
+        return (struct tsm_wait_object){NULL, key};
+    }
+}
+
 /* A name that ends with "*" stands for all that begin so. */
 static bool is_called(const char *name, const char *pattern)
 {

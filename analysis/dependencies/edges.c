@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/dependencies/edges.h"
 
-#include "analysis/dependencies/followed.h"
+#include "analysis/dependencies/sources.h"
 #include "analysis/model/work.h"
 #include "api/traits.h"
 #include "base/array.h"
@@ -9,21 +9,18 @@
 
 #include <stdlib.h>
 
-#define THREADS_ASKED_MAX 64u /* whether they had seen that a command was over */
-
-/* A command that the record depends on. */
-struct tsm_dependency_source {
-    uint64_t seq, position, object;
-    uint32_t stream;
-    enum tsm_dependency_reason reason;
-    const struct tsm_vector_clock *known; /* has ended when it begins */
-};
-
 const char *tsm_dependency_reason_name(enum tsm_dependency_reason reason)
 {
-    static const char *const names[TSM_DEPENDS_COUNT] = {
-        "stream",           "default stream",    "event",           "host", "thread", "unknown",
-        "read after write", "write after write", "write after read"};
+    static const char *const names[TSM_DEPENDS_COUNT] = {"stream",
+                                                         "default stream",
+                                                         "event",
+                                                         "signal",
+                                                         "host",
+                                                         "thread",
+                                                         "unknown",
+                                                         "read after write",
+                                                         "write after write",
+                                                         "write after read"};
 
     return names[reason];
 }
@@ -35,28 +32,6 @@ static int no_memory(void)
 
 /* ---- what a record depends on -----------------------------------------------------------------
  */
-
-static int add_source(struct tsm_dependencies *d, const struct tsm_dependency_source *source)
-{
-    if (!source->seq && !source->position)
-        return 0;
-    return TSM_ARRAY_PUSH(d->sources, d->source_count, d->source_capacity, *source) ? 0
-                                                                                    : no_memory();
-}
-
-/* Adds the last command of another stream, if that came before. */
-static int add_last(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
-                    const struct sbt_record *record, enum tsm_dependency_reason reason)
-{
-    return s->position && (reason == TSM_DEPENDS_STREAM ||
-                           tsm_dependency_is_before(s->sender, s->returned_ns, record))
-               ? add_source(d, &(struct tsm_dependency_source){.seq = s->seq,
-                                                               .position = s->position,
-                                                               .stream = s->number,
-                                                               .reason = reason,
-                                                               .known = &s->known})
-               : 0;
-}
 
 /* Adds where an event was recorded last; nothing, where something unseen may have recorded it
  * since.
@@ -70,12 +45,12 @@ static int add_event(struct tsm_dependencies *d, uint64_t id, const struct sbt_r
     if (!e || e->unseen != d->unseen_count ||
         !tsm_dependency_is_before(e->sender, e->returned_ns, record))
         return 0;
-    return add_source(d, &(struct tsm_dependency_source){.seq = e->seq,
-                                                         .position = e->position,
-                                                         .object = id,
-                                                         .stream = e->stream,
-                                                         .reason = reason,
-                                                         .known = &e->known});
+    return tsm_dependency_source_add(d, &(struct tsm_dependency_source){.seq = e->seq,
+                                                                        .position = e->position,
+                                                                        .object = id,
+                                                                        .stream = e->stream,
+                                                                        .reason = reason,
+                                                                        .known = &e->known});
 }
 
 /* Adds what the default stream of a context and the others wait for of each other. */
@@ -88,7 +63,8 @@ static int add_default(struct tsm_dependencies *d, const struct tsm_dependency_s
 
     if (s->is_default) {
         for (size_t i = 0; i < owner->recent_count && !error; i++)
-            error = add_last(d, &d->streams[owner->recent[i]], record, TSM_DEPENDS_DEFAULT);
+            error = tsm_dependency_source_last(d, &d->streams[owner->recent[i]], record,
+                                               TSM_DEPENDS_DEFAULT);
         return error;
     }
     if (s->is_apart || !owner->default_stream)
@@ -96,136 +72,7 @@ static int add_default(struct tsm_dependencies *d, const struct tsm_dependency_s
     other = &d->streams[owner->default_stream - 1];
     return tsm_vector_clock_has(&s->known, other->number, other->position)
                ? 0
-               : add_last(d, other, record, TSM_DEPENDS_DEFAULT);
-}
-
-/* Adds the last commands of all streams of an owner (0: of all) but `self` that `known` lacks,
- * where these came after the command with the number `activity`. Returns in *activity how far there
- * is nothing more to add. */
-static int add_all(struct tsm_dependencies *d, uint64_t owner, uint32_t self,
-                   const struct tsm_vector_clock *known, const struct sbt_record *record,
-                   enum tsm_dependency_reason reason, uint64_t *activity)
-{
-    uint64_t done = d->activity;
-    int error = 0;
-
-    for (size_t place = d->latest; place && !error; place = d->streams[place - 1].earlier) {
-        const struct tsm_dependency_stream *s = &d->streams[place - 1];
-
-        if (s->activity <= *activity)
-            break;
-        if (s->number == self || (owner && d->owners[s->owner - 1].key != owner) ||
-            tsm_vector_clock_has(known, s->number, s->position))
-            continue;
-        if (!tsm_dependency_is_before(s->sender, s->returned_ns, record) && s->activity <= done)
-            done = s->activity - 1;
-        error = add_last(d, s, record, reason);
-    }
-    *activity = done;
-    return error;
-}
-
-/* ---- edges ------------------------------------------------------------------------------------
- */
-
-static int add_edge(struct tsm_dependencies *d, const struct tsm_dependency *edge)
-{
-    return TSM_ARRAY_PUSH(d->found, d->found_count, d->found_capacity, *edge) ? 0 : no_memory();
-}
-
-/* Tests whether all that `known` has is in the scratch clock or among the sources. */
-static bool is_covered(const struct tsm_dependencies *d, const struct tsm_vector_clock *known)
-{
-    for (size_t i = 0; i < known->count; i++) {
-        const struct tsm_vector_clock_entry *e = &known->list[i];
-        bool found = tsm_vector_clock_has(&d->scratch, e->stream, e->position);
-
-        for (size_t k = 0; k < d->source_count && !found; k++)
-            found = d->sources[k].stream == e->stream && d->sources[k].position >= e->position;
-        if (!found)
-            return false;
-    }
-    return true;
-}
-
-/* Edge from the host: the thread's last wait, and the last call that is not known. */
-struct host_edge {
-    uint64_t seq; /* 0: none */
-    const struct tsm_vector_clock *known;
-    enum tsm_dependency_reason reason;
-    bool is_known; /* it was taken into account before */
-    bool is_given; /* nothing else makes it redundant */
-    bool is_begin;
-};
-
-static int add_host_edge(struct tsm_dependencies *d, uint64_t to, const struct host_edge *host)
-{
-    const bool is_redundant = host->is_known || (!host->is_given && is_covered(d, host->known));
-    int error;
-
-    if (!host->seq)
-        return 0;
-    error = add_edge(d, &(struct tsm_dependency){.from = host->seq,
-                                                 .to = to,
-                                                 .reason = host->reason,
-                                                 .is_begin = host->is_begin,
-                                                 .is_redundant = is_redundant});
-    if (error || is_redundant)
-        return error;
-    return tsm_vector_clock_join(&d->scratch, &d->budget, host->known) ? 0 : no_memory();
-}
-
-/* Tests whether the other sources say as much. Only an event can be behind another source on that
- * one's own stream. */
-static bool is_source_redundant(const struct tsm_dependencies *d,
-                                const struct tsm_dependency_source *s)
-{
-    bool found = tsm_vector_clock_has(&d->scratch, s->stream, s->position);
-
-    for (size_t i = 0; s->object && i < d->source_count && !found; i++)
-        found = &d->sources[i] != s && d->sources[i].stream == s->stream &&
-                d->sources[i].position >= s->position;
-    return found;
-}
-
-static int add_source_edges(struct tsm_dependencies *d, uint64_t to)
-{
-    int error = 0;
-
-    for (size_t i = 0; i < d->source_count && !error; i++) {
-        const struct tsm_dependency_source *s = &d->sources[i];
-
-        error = add_edge(d, &(struct tsm_dependency){.from = s->seq,
-                                                     .to = to,
-                                                     .object = s->object,
-                                                     .reason = s->reason,
-                                                     .is_redundant = is_source_redundant(d, s)});
-    }
-    return error;
-}
-
-/* Makes edges of the sources and of what comes from the host. Leaves in the scratch clock what is
- * known to have ended then. */
-static int make_edges(struct tsm_dependencies *d, uint64_t to, const struct host_edge *hosts,
-                      size_t host_count)
-{
-    int error = 0;
-    bool ok = true;
-
-    tsm_vector_clock_empty(&d->scratch, &d->budget);
-    for (size_t i = 0; i < d->source_count && ok; i++)
-        ok = tsm_vector_clock_join(&d->scratch, &d->budget, d->sources[i].known);
-    for (size_t i = 0; i < host_count && ok && !error; i++)
-        error = add_host_edge(d, to, &hosts[i]);
-    if (ok && !error)
-        error = add_source_edges(d, to);
-    for (size_t i = 0; i < d->source_count && ok; i++)
-        ok = tsm_vector_clock_add(&d->scratch, &d->budget, d->sources[i].stream,
-                                  d->sources[i].position);
-    for (size_t i = 0; i < host_count && ok; i++)
-        if (hosts[i].seq && !hosts[i].is_known)
-            ok = tsm_vector_clock_join(&d->scratch, &d->budget, hosts[i].known);
-    return error || ok ? error : no_memory();
+               : tsm_dependency_source_last(d, other, record, TSM_DEPENDS_DEFAULT);
 }
 
 /* ---- commands ---------------------------------------------------------------------------------
@@ -243,9 +90,9 @@ static int split_gap(struct tsm_dependencies *d, struct tsm_dependency_stream *s
     gap->after_seq = record->seq;
     if (!TSM_ARRAY_PUSH(s->gaps, s->gap_count, s->gap_capacity, rest))
         return no_memory();
-    return add_edge(d, &(struct tsm_dependency){.from = record->seq,
-                                                .to = rest.after_seq,
-                                                .reason = TSM_DEPENDS_STREAM});
+    return tsm_dependency_edge_add(d, &(struct tsm_dependency){.from = record->seq,
+                                                               .to = rest.after_seq,
+                                                               .reason = TSM_DEPENDS_STREAM});
 }
 
 static int record_event(struct tsm_dependencies *d, const struct tsm_call_node *call,
@@ -268,25 +115,13 @@ static int record_event(struct tsm_dependencies *d, const struct tsm_call_node *
     return 0;
 }
 
-/* Notes what a thread knows when its call returns. */
-static int teach(struct tsm_dependencies *d, struct tsm_dependency_thread *t,
-                 const struct sbt_record *record, const struct tsm_vector_clock *known,
-                 bool is_begin)
-{
-    t->seq = record->seq;
-    t->returned_ns = record->time_ns + record->duration_ns;
-    t->is_begin = is_begin;
-    t->version++;
-    return tsm_vector_clock_join(&t->known, &d->budget, known) ? 0 : no_memory();
-}
-
 /* The call returns when its command has ended, or begun: the thread knows then. */
 static int teach_command(struct tsm_dependencies *d, struct tsm_dependency_thread *t,
                          const struct tsm_call_node *call, const struct tsm_dependency_stream *s)
 {
     const struct sbt_record *record = call->record;
     const bool is_early = tsm_work_returns_early(call->schema);
-    const int error = teach(d, t, record, &s->known, is_early);
+    const int error = tsm_dependency_teach(d, t, record, &s->known, is_early);
 
     return error || is_early ||
                    tsm_vector_clock_add(&t->known, &d->budget, record->stream, record->position)
@@ -305,35 +140,18 @@ static bool returns_when_over(const struct tsm_dependencies *d, const struct tsm
            !(tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT);
 }
 
-static bool is_unknown(const struct sbt_record *record)
-{
-    return record->flags & (SBT_RECORD_ORDERED | SBT_RECORD_TAINTS);
-}
-
-/* Notes that all that comes later comes after the record. */
-static int remember_barrier(struct tsm_dependencies *d, const struct sbt_record *record)
-{
-    d->barrier.seq = record->seq;
-    d->barrier.version++;
-    return tsm_vector_clock_join(&d->barrier.known, &d->budget, &d->scratch) &&
-                   (record->stream == SBT_STREAM_NONE ||
-                    tsm_vector_clock_add(&d->barrier.known, &d->budget, record->stream,
-                                         record->position))
-               ? 0
-               : no_memory();
-}
-
 /* Adds the last command that is known to be before a gap (NULL: none is known). */
 static int add_before_gap(struct tsm_dependencies *d, const struct tsm_dependency_gap *gap,
                           uint32_t stream, enum tsm_dependency_reason reason)
 {
     static const struct tsm_vector_clock nothing;
 
-    return gap ? add_source(d, &(struct tsm_dependency_source){.seq = gap->before_seq,
-                                                               .position = gap->first - 1,
-                                                               .stream = stream,
-                                                               .reason = reason,
-                                                               .known = &nothing})
+    return gap ? tsm_dependency_source_add(
+                     d, &(struct tsm_dependency_source){.seq = gap->before_seq,
+                                                        .position = gap->first - 1,
+                                                        .stream = stream,
+                                                        .reason = reason,
+                                                        .known = &nothing})
                : 0;
 }
 
@@ -342,7 +160,7 @@ static int add_previous(struct tsm_dependencies *d, const struct tsm_dependency_
                         const struct sbt_record *record, const struct tsm_dependency_gap *gap)
 {
     return !s->position || record->position > s->position
-               ? add_last(d, s, record, TSM_DEPENDS_STREAM)
+               ? tsm_dependency_source_last(d, s, record, TSM_DEPENDS_STREAM)
                : add_before_gap(d, gap, record->stream, TSM_DEPENDS_STREAM);
 }
 
@@ -354,9 +172,10 @@ static int find_command_sources(struct tsm_dependencies *d, const struct tsm_cal
     int error = add_previous(d, s, call->record, gap);
 
     if (!error)
-        error = is_unknown(call->record) ? add_all(d, 0, s->number, &s->known, call->record,
-                                                   TSM_DEPENDS_UNKNOWN, &d->barrier.activity)
-                                         : add_default(d, s, call->record);
+        error = tsm_dependency_is_unknown(call->record)
+                    ? tsm_dependency_source_all(d, 0, s->number, &s->known, call->record,
+                                                TSM_DEPENDS_UNKNOWN, &d->barrier.activity)
+                    : add_default(d, s, call->record);
     return error || call->schema->kind != SBT_KIND_WAIT || !id || is_dropped(d, call)
                ? error
                : add_event(d, id, call->record, TSM_DEPENDS_EVENT);
@@ -369,7 +188,7 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
     struct tsm_dependency_thread *t = tsm_dependency_thread_of(d, record->thread);
     struct tsm_dependency_stream *s = tsm_dependency_stream_of(d, record->stream);
     const size_t thread = t ? (size_t)(t - d->threads) + 1 : 0;
-    struct host_edge hosts[2];
+    struct tsm_dependency_host_edge hosts[2];
     struct tsm_dependency_gap *gap = NULL;
     bool is_late;
     int error;
@@ -382,19 +201,20 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
     is_late = s->position && record->position <= s->position;
     if (is_late)
         gap = tsm_dependency_gap_find(s, record->position);
-    hosts[0] =
-        (struct host_edge){.seq = t->seq,
-                           .known = &t->known,
-                           .reason = TSM_DEPENDS_THREAD,
-                           .is_known = s->thread == thread && s->thread_version == t->version,
-                           .is_begin = t->is_begin};
-    hosts[1] = (struct host_edge){.seq = d->barrier.seq,
-                                  .known = &d->barrier.known,
-                                  .reason = TSM_DEPENDS_UNKNOWN,
-                                  .is_known = s->barrier_version == d->barrier.version};
+    hosts[0] = (struct tsm_dependency_host_edge){.seq = t->seq,
+                                                 .known = &t->known,
+                                                 .reason = TSM_DEPENDS_THREAD,
+                                                 .is_known = s->thread == thread &&
+                                                             s->thread_version == t->version,
+                                                 .is_begin = t->is_begin};
+    hosts[1] =
+        (struct tsm_dependency_host_edge){.seq = d->barrier.seq,
+                                          .known = &d->barrier.known,
+                                          .reason = TSM_DEPENDS_UNKNOWN,
+                                          .is_known = s->barrier_version == d->barrier.version};
     error = find_command_sources(d, call, s, gap);
     if (!error)
-        error = make_edges(d, record->seq, hosts, 2);
+        error = tsm_dependency_edges_make(d, record->seq, hosts, 2);
     if (!error && gap)
         error = split_gap(d, s, gap, record);
     if (!error && !tsm_vector_clock_join(&s->known, &d->budget, &d->scratch))
@@ -410,8 +230,8 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
     d->unseen_count += (tsm_graph_traits(record->type) & TSM_TRAIT_LAUNCHES_GRAPH) != 0;
     if (!error && call->schema->kind == SBT_KIND_SIGNAL)
         error = record_event(d, call, s);
-    if (!error && is_unknown(record))
-        error = remember_barrier(d, record);
+    if (!error && tsm_dependency_is_unknown(record))
+        error = tsm_dependency_barrier_remember(d, record);
     return error || !returns_when_over(d, call) ? error : teach_command(d, t, call, s);
 }
 
@@ -435,12 +255,12 @@ static int add_waited_stream(struct tsm_dependencies *d, const struct tsm_call_n
     if (record->position && record->position < s->position)
         return add_before_gap(d, tsm_dependency_gap_find(s, record->position), record->stream,
                               TSM_DEPENDS_HOST);
-    error = add_last(d, s, record, TSM_DEPENDS_HOST);
+    error = tsm_dependency_source_last(d, s, record, TSM_DEPENDS_HOST);
     if (error || !s->is_default || !s->owner)
         return error;
     for (size_t i = 0; i < d->owners[s->owner - 1].recent_count && !error; i++)
-        error =
-            add_last(d, &d->streams[d->owners[s->owner - 1].recent[i]], record, TSM_DEPENDS_HOST);
+        error = tsm_dependency_source_last(d, &d->streams[d->owners[s->owner - 1].recent[i]],
+                                           record, TSM_DEPENDS_HOST);
     return error;
 }
 
@@ -449,37 +269,6 @@ static bool names_event(const struct sbt_schema *schema)
     const int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
 
     return object >= 0 && tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_EVENT;
-}
-
-/* Makes a node of a record of the host, of which the sources are known, that its thread waits in.
- */
-static int finish_wait(struct tsm_dependencies *d, const struct sbt_record *record)
-{
-    struct tsm_dependency_thread *t = tsm_dependency_thread_of(d, record->thread);
-    struct host_edge before = {.reason = TSM_DEPENDS_THREAD, .is_given = true};
-    int error;
-
-    if (!t)
-        return no_memory();
-    before.seq = t->seq;
-    before.known = &t->known;
-    before.is_begin = t->is_begin;
-    d->is_node = true;
-    error = make_edges(d, record->seq, &before, 1);
-    return error ? error : teach(d, t, record, &d->scratch, false);
-}
-
-/* Adds the last commands of all streams of an owner (0: of all). */
-static int add_owned(struct tsm_dependencies *d, struct tsm_dependency_thread *t, uint64_t owner,
-                     const struct sbt_record *record)
-{
-    uint64_t activity = !t->owner || t->owner == owner ? t->activity : 0;
-    const int error =
-        add_all(d, owner, SBT_STREAM_NONE, &t->known, record, TSM_DEPENDS_HOST, &activity);
-
-    t->owner = owner;
-    t->activity = activity;
-    return error;
 }
 
 static int note_wait(struct tsm_dependencies *d, const struct tsm_call_node *call)
@@ -496,25 +285,8 @@ static int note_wait(struct tsm_dependencies *d, const struct tsm_call_node *cal
         error = add_event(d, sbt_record_role(call->schema, record, SBT_ROLE_OBJECT, 0), record,
                           TSM_DEPENDS_HOST);
     else
-        error = add_owned(d, t, call->owner, record);
-    return error ? error : finish_wait(d, record);
-}
-
-/* A call that changes what is not modelled comes after all commands, and all come after it. */
-static int note_unknown(struct tsm_dependencies *d, const struct sbt_record *record)
-{
-    const struct host_edge before = {.seq = d->barrier.seq,
-                                     .known = &d->barrier.known,
-                                     .reason = TSM_DEPENDS_UNKNOWN,
-                                     .is_given = true};
-    int error;
-
-    d->is_node = true;
-    error = add_all(d, 0, SBT_STREAM_NONE, &d->barrier.known, record, TSM_DEPENDS_UNKNOWN,
-                    &d->barrier.activity);
-    if (!error)
-        error = make_edges(d, record->seq, &before, 1);
-    return error ? error : remember_barrier(d, record);
+        error = tsm_dependency_source_owned(d, t, call->owner, record);
+    return error ? error : tsm_dependency_wait_finish(d, record);
 }
 
 /* ---- records ----------------------------------------------------------------------------------
@@ -535,6 +307,8 @@ int tsm_dependencies_note(struct tsm_dependencies *d, const struct tsm_call_node
     if (!call->schema || record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED))
         return 0;
     if (!(tsm_api_traits(record->type) & TSM_API_IN_ORDER)) {
+        if (tsm_wait_has_calls(SBT_TYPE_API(record->type)))
+            return tsm_dependency_loose_note(d, call);
         d->passed_count += call->is_command;
         return 0;
     }
@@ -546,7 +320,7 @@ int tsm_dependencies_note(struct tsm_dependencies *d, const struct tsm_call_node
         return note_command(d, call);
     if (call->schema->kind == SBT_KIND_SYNC)
         return is_dropped(d, call) ? 0 : note_wait(d, call);
-    return record->flags & SBT_RECORD_TAINTS ? note_unknown(d, record) : 0;
+    return record->flags & SBT_RECORD_TAINTS ? tsm_dependency_unknown_note(d, record) : 0;
 }
 
 int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_record *record)
@@ -566,8 +340,8 @@ int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_reco
     s = place ? &d->streams[place - 1] : NULL;
     if (!s || !position || position != s->position) /* the seqs of others are not kept */
         return 0;
-    error = add_last(d, s, record, TSM_DEPENDS_HOST);
-    return error ? error : finish_wait(d, record);
+    error = tsm_dependency_source_last(d, s, record, TSM_DEPENDS_HOST);
+    return error ? error : tsm_dependency_wait_finish(d, record);
 }
 
 /* ---- questions --------------------------------------------------------------------------------
@@ -585,7 +359,7 @@ bool tsm_dependencies_is_over(const struct tsm_dependencies *d, const struct sbt
         return true;
     if (own && tsm_vector_clock_has(&d->threads[own - 1].known, stream, position))
         return true;
-    for (size_t i = 0; i < d->thread_count && i < THREADS_ASKED_MAX; i++)
+    for (size_t i = 0; i < d->thread_count && i < TSM_DEPENDENCY_THREADS_ASKED; i++)
         if (d->threads[i].returned_ns <= record->time_ns &&
             tsm_vector_clock_has(&d->threads[i].known, stream, position))
             return true;
@@ -611,7 +385,7 @@ uint64_t tsm_dependencies_over_until(const struct tsm_dependencies *d,
         until = tsm_vector_clock_until(&d->streams[place - 1].known, stream);
     if (own)
         until = later(until, tsm_vector_clock_until(&d->threads[own - 1].known, stream));
-    for (size_t i = 0; i < d->thread_count && i < THREADS_ASKED_MAX; i++)
+    for (size_t i = 0; i < d->thread_count && i < TSM_DEPENDENCY_THREADS_ASKED; i++)
         if (d->threads[i].returned_ns <= record->time_ns)
             until = later(until, tsm_vector_clock_until(&d->threads[i].known, stream));
     return until;

@@ -7,14 +7,15 @@
  * Of calls that two threads made at once it is not known which came first: they have no edge but on
  * one stream, and some edges that are redundant there do not say so.
  *
- * Only of APIs whose commands on a stream begin when those before them have ended
- * (TSM_API_IN_ORDER); other calls are passed over, and counted.
+ * Commands of a stream begin when those before them have ended (TSM_API_IN_ORDER), or are loose:
+ * they may overlap, and what they wait for is said by semaphores, signals and the like
+ * (api/waits.h).
  */
 #ifndef ANALYSIS_DEPENDENCIES_EDGES_H
 #define ANALYSIS_DEPENDENCIES_EDGES_H
 
 #include "analysis/dependencies/vector_clock.h"
-#include "analysis/model/node.h"
+#include "analysis/model/objects.h"
 #include "base/map.h"
 #include "tracesmith/reader.h"
 
@@ -23,6 +24,7 @@ enum tsm_dependency_reason {
     TSM_DEPENDS_STREAM,  /* for the command before it on its stream */
     TSM_DEPENDS_DEFAULT, /* the default stream waits for the others of its context, they for it */
     TSM_DEPENDS_EVENT,   /* for an event that was recorded there */
+    TSM_DEPENDS_SIGNAL,  /* for a semaphore, or signal, that a command brings to a value */
     TSM_DEPENDS_HOST,    /* a wait of the host, for what it names */
     TSM_DEPENDS_THREAD,  /* for what its thread waited for last, before it went on */
     TSM_DEPENDS_UNKNOWN, /* a call of which it is not known what it waits for, or what for it */
@@ -36,10 +38,13 @@ enum tsm_dependency_reason {
 /* Both ends are records: commands, waits of the host. */
 struct tsm_dependency {
     uint64_t from, to; /* seq */
-    uint64_t object;   /* id of the event, or of an array that has no address; 0: none */
+    uint64_t object;   /* id of the event, or of an array that has no address; of signals and the
+                          like what TSM_WAIT_KEY says; 0: none */
     enum tsm_dependency_reason reason;
     bool is_begin : 1;     /* it waits until the command has begun, not until it has ended */
     bool is_redundant : 1; /* the other edges to `to` say as much, or order it */
+    bool is_alone : 1; /* commands before `from` on its stream may still run; else they are over */
+    bool is_part : 1;  /* a part of `to` does not wait for it */
     /* For conflicts in memory: */
     bool is_unordered : 1; /* nothing that is known puts the one before the other */
     bool is_partial : 1;   /* `to` may leave some of the bytes as they were */
@@ -76,7 +81,8 @@ struct tsm_dependencies {
     size_t latest;                   /* place + 1 of the stream that sent last */
     struct tsm_vector_budget budget; /* of all vector clocks */
     struct tsm_vector_clock scratch;
-    struct tsm_map apart; /* see tsm_stream_made_apart() */
+    struct tsm_map apart;       /* see tsm_stream_made_apart() */
+    struct tsm_objects objects; /* that loose commands wait for */
     struct tsm_dependency_barrier {
         uint64_t seq, version; /* version: how many there were */
         uint64_t activity;     /* all commands up to this one are before it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/dependencies/followed.h"
+#include "analysis/dependencies/sources.h"
 
 #include "analysis/stream_facts.h"
 #include "api/traits.h"
@@ -190,6 +190,7 @@ void tsm_dependencies_finish(struct tsm_dependencies *d)
         tsm_vector_clock_finish(&d->threads[i].known);
     for (size_t i = 0; i < d->owner_count; i++)
         free(d->owners[i].recent);
+    tsm_dependency_loose_finish(d);
     tsm_vector_clock_finish(&d->barrier.known);
     tsm_vector_clock_finish(&d->scratch);
     free(d->found);

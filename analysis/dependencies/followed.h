@@ -17,11 +17,13 @@ struct tsm_dependency_stream {
     bool is_default;               /* it came with a context */
     bool is_apart;                 /* made so that it does not join the default stream */
     bool is_recent;                /* in the list of its owner */
+    bool is_loose;                 /* its commands may overlap */
     size_t owner;                  /* place + 1; 0: it has sent nothing */
     uint64_t seq, position;        /* of its last command; 0: none */
     uint64_t returned_ns;          /* ... of its call */
     uint32_t sender;               /* ... its thread */
-    struct tsm_vector_clock known; /* has ended when the last command begins */
+    struct tsm_vector_clock known; /* has ended when the last command begins; loose: when all of its
+                                      commands have ended */
     size_t thread;                 /* place + 1 of the one whose knowledge is in `known` ... */
     uint64_t thread_version;       /* ... of then */
     uint64_t barrier_version;
@@ -43,6 +45,7 @@ struct tsm_dependency_thread {
     uint64_t seq;         /* of its last wait; 0: none */
     uint64_t returned_ns; /* ... of its call */
     bool is_begin;        /* ... which proves that a command has begun, not that it has ended */
+    bool is_more;         /* its waits taught it more than `known` can hold */
     uint64_t version;     /* how often it has waited */
     struct tsm_vector_clock known;
     uint64_t owner, activity; /* it has waited for all commands of the owner (0: of all) up to it */

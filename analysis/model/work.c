@@ -82,6 +82,19 @@ bool tsm_work_returns_early(const struct sbt_schema *schema)
     return has_role(schema, SBT_ROLE_PAYLOAD);
 }
 
+bool tsm_work_waits_for_all(const struct tsm_call_node *call)
+{
+    const struct sbt_schema *schema = call->schema;
+
+    if (!call->owner || call->record->stream != SBT_STREAM_NONE)
+        return false;
+    for (uint32_t i = 0; i < schema->field_count; i++)
+        if (schema->fields[i].type != SBT_FIELD_HANDLE ||
+            !(tsm_object_traits(schema->fields[i].detail) & TSM_OBJECT_GROUND))
+            return false;
+    return true;
+}
+
 enum tsm_work tsm_work_inside(const struct sbt_schema *schema)
 {
     const uint64_t traits = tsm_call_traits(schema).traits;

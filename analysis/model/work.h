@@ -27,6 +27,10 @@ struct tsm_type_work tsm_work_of_type(const struct sbt_schema *schema);
  * sends were taken by then, but perhaps not yet brought to the device. */
 bool tsm_work_returns_early(const struct sbt_schema *schema);
 
+/* Tests whether a wait is for all that its owner was sent: it names no stream and no other object.
+ */
+bool tsm_work_waits_for_all(const struct tsm_call_node *call);
+
 /* Returns what a command inside of a command buffer does. */
 enum tsm_work tsm_work_inside(const struct sbt_schema *schema);
 

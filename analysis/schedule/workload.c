@@ -286,8 +286,13 @@ static bool is_fixed(const struct tsm_call_node *call)
 static int add_call(void *user, const struct tsm_call_node *call)
 {
     struct making *m = user;
-    const int error = tsm_dependencies_note(&m->dependencies, call);
+    int error;
 
+    if (call->schema && !(tsm_api_traits(call->record->type) & TSM_API_IN_ORDER)) {
+        m->w->passed_count += call->is_command && !(call->record->flags & SBT_RECORD_FAILED);
+        return 0;
+    }
+    error = tsm_dependencies_note(&m->dependencies, call);
     if (!error && !m->dependencies.is_node)
         m->w->epoch += is_fixed(call);
     if (error || !m->dependencies.is_node)
@@ -587,7 +592,6 @@ int tsm_workload_make(struct tsm_workload *out, struct sbt_reader *reader)
     error = read_machine(out, reader);
     if (!error)
         error = tsm_model_pass(&counts, reader, NULL, &visitor);
-    out->passed_count = m.dependencies.passed_count;
     if (!error && !out->device_count && device_of(&m, &(struct tsm_device){0}) == TSM_WORKLOAD_NONE)
         error = no_memory();
     if (!error)

@@ -5,7 +5,7 @@
 #ifndef ANALYSIS_TIME_HOST_WAITS_H
 #define ANALYSIS_TIME_HOST_WAITS_H
 
-#include "analysis/model/node.h"
+#include "analysis/model/objects.h"
 #include "base/map.h"
 #include "tracesmith/reader.h"
 
@@ -47,14 +47,9 @@ struct tsm_host_waits {
     struct tsm_map events; /* id and API of an event -> place in `event_places` + 1 */
     struct tsm_host_event *event_places;
     size_t event_count, event_capacity;
-    struct tsm_map
-        objects; /* id and API of what else is waited for -> place in `object_list` + 1 */
-    struct tsm_host_object *object_list;
-    size_t object_count, object_capacity;
-    uint64_t unseen_count; /* times that something may have changed any object, or event */
-    uint64_t launch_count; /* of graphs, whose nodes may record any event */
-    struct tsm_map ways;   /* record type -> what tsm_wait_way() says */
-    struct tsm_map places; /* stream -> place in `streams` + 1 */
+    struct tsm_objects objects; /* what else is waited for; its reader is set with this one */
+    uint64_t launch_count;      /* of graphs, whose nodes may record any event */
+    struct tsm_map places;      /* stream -> place in `streams` + 1 */
     struct tsm_host_stream *streams;
     size_t stream_count, stream_capacity;
 };

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
+#include "tools/text/edge.h"
 #include "tools/text/memory_edge.h"
 #include "tools/trace_open.h"
 #include "tracesmith/error.h"
@@ -148,12 +149,6 @@ static void each_edge(const struct run *run,
 static const char *call_name(const struct tsm_dependency_node *node)
 {
     return node->schema ? node->schema->name : "unknown";
-}
-
-/* Returns the id of an event, 0 for none. */
-static uint64_t event_of(const struct tsm_dependency *edge)
-{
-    return tsm_dependency_is_memory(edge) ? 0 : edge->object;
 }
 
 /* ---- summary --------------------------------------------------------------------------------- */
@@ -323,16 +318,8 @@ static void json_edge(void *user, const struct tsm_dependency *edge)
     struct tsm_json *j = user;
 
     tsm_json_open(j, '{');
-    tsm_json_put_u64(j, "from", edge->from);
     tsm_json_put_u64(j, "to", edge->to);
-    tsm_json_put_string(j, "reason", tsm_dependency_reason_name(edge->reason));
-    tsm_json_name(j, "event");
-    if (event_of(edge))
-        tsm_json_u64(j, event_of(edge));
-    else
-        tsm_json_string(j, NULL);
-    tsm_json_put_bool(j, "begin", edge->is_begin);
-    tsm_json_put_bool(j, "redundant", edge->is_redundant);
+    tsm_edge_json(j, edge);
     if (tsm_dependency_is_memory(edge))
         tsm_memory_edge_json(j, edge);
     tsm_json_close(j, '}');
@@ -391,14 +378,16 @@ static void dot_memory_edge(const struct tsm_dependency *edge)
 
 static void dot_edge(void *user, const struct tsm_dependency *edge)
 {
+    char object[TSM_EDGE_OBJECT_MAX];
+
     if (tsm_dependency_is_memory(edge)) {
         dot_memory_edge(edge);
         return;
     }
     printf("  n%" PRIu64 " -> n%" PRIu64 " [label=\"%s", edge->from, edge->to,
            edge->reason == TSM_DEPENDS_STREAM ? "" : tsm_dependency_reason_name(edge->reason));
-    if (edge->object)
-        printf(" %" PRIu64, edge->object);
+    if (tsm_edge_object(object, edge))
+        printf("\\n%s", object);
     printf("\"%s]\n", edge->is_redundant ? ", style=dashed, color=gray" : "");
 }
 
@@ -474,7 +463,7 @@ static void begin_steps(struct tsm_table *t, const char *title, bool is_memory)
     if (is_memory)
         tsm_memory_edge_columns(t);
     else
-        tsm_table_column(t, "event", "event", TSM_CELL_COUNT);
+        tsm_table_column(t, "object", "object", TSM_CELL_TEXT);
     tsm_table_column(t, "before", "before", TSM_CELL_COUNT);
     tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
     tsm_table_column(t, "kernel", "kernel", TSM_CELL_NAME);
@@ -484,6 +473,7 @@ static void begin_steps(struct tsm_table *t, const char *title, bool is_memory)
 static void put_step(struct tsm_table *t, const struct tsm_dependency_step *step, bool is_memory)
 {
     const struct tsm_dependency *edge = step->edge;
+    char object[TSM_EDGE_OBJECT_MAX];
 
     tsm_table_number(t, step->count);
     tsm_table_number(t, step->node->seq);
@@ -495,7 +485,7 @@ static void put_step(struct tsm_table *t, const struct tsm_dependency_step *step
     if (is_memory)
         tsm_memory_edge_cells(t, edge);
     else
-        tsm_table_number_or_unknown(t, edge && edge->object, edge ? edge->object : 0);
+        tsm_table_text(t, edge ? tsm_edge_object(object, edge) : NULL);
     tsm_table_number_or_unknown(t, edge, edge ? edge->to : 0);
     tsm_table_text(t, call_name(step->node));
     tsm_table_text(t, step->node->kernel);
@@ -718,7 +708,7 @@ static int run_graph(const struct tsm_command *command, void *values, const stru
     tsm_trace_show_progress(run.reader, NULL);
     status = error ? tsm_complain_error() : print(&run);
     if (!error && run.graph.passed_count)
-        tsm_note("%s: %" PRIu64 " commands are not in the graph: it knows CUDA's alone so far",
+        tsm_note("%s: %" PRIu64 " commands are not in the graph: it knows CUDA, Vulkan and HSA",
                  tsm_clean(sbt_reader_name(run.reader)), run.graph.passed_count);
     if (!error && run.graph.left_out)
         tsm_note("%s: %" PRIu64 " edges or accesses of memory were left out: there were too many, "
@@ -736,15 +726,18 @@ const struct tsm_command tsm_command_graph = {
     .synopsis = "[OPTION]... TRACE",
     .description =
         "Finds out which commands and waits of the host had to be over before a command could "
-        "begin: by the order of its stream, events, the default stream, and what the thread that "
-        "sent it had waited for. An edge is redundant when the others say as much; waits that have "
+        "begin: by the order of its stream, events, semaphores, signals, the default stream, and "
+        "what the thread that sent it had waited for. An edge is redundant when the others say as "
+        "much; waits that have "
         "only such edges waited for what was known to be over. What threads of the program tell "
         "each other it does not know.\n\n"
         "With --memory it adds which commands access the same bytes, one of them to write. Copies "
         "and fills declare their bytes; a kernel may read and write all that its arguments lead "
         "to (reachable). Two such commands without an order are a race, where the accesses are "
         "declared, and may be one else.\n\n"
-        "Knows CUDA; commands of other APIs are counted and left out.",
+        "Knows CUDA, Vulkan and HSA; commands of DRM are counted and left out. Commands of Vulkan "
+        "and HSA may overlap on their queue: they have edges where something orders them. "
+        "--memory and --slice know CUDA alone.",
     .examples = "tracesmith graph trace.sbt\n"
                 "tracesmith graph --why=812 trace.sbt\n"
                 "tracesmith graph --path=98:812 trace.sbt\n"

@@ -6,6 +6,7 @@
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/text/json_out.h"
+#include "tools/text/edge.h"
 #include "tools/text/memory_edge.h"
 #include "tools/trace_open.h"
 #include "tracesmith/error.h"
@@ -135,14 +136,15 @@ static int print_code(const struct run *run, const struct tsm_stream_code *code)
 static void print_wait(void *user, const struct tsm_dependency *edge)
 {
     bool *is_begun = user;
+    char object[TSM_EDGE_OBJECT_MAX];
 
     if (edge->is_redundant || edge->reason == TSM_DEPENDS_STREAM)
         return;
     printf(*is_begun ? ", " : "          after     ");
     *is_begun = true;
     printf("%" PRIu64 " (%s", edge->from, tsm_dependency_reason_name(edge->reason));
-    if (edge->object)
-        printf(" %" PRIu64, edge->object);
+    if (tsm_edge_object(object, edge))
+        printf(", %s", object);
     printf(")");
 }
 
@@ -226,11 +228,7 @@ static void json_wait(void *user, const struct tsm_dependency *edge)
     struct tsm_json *j = user;
 
     tsm_json_open(j, '{');
-    tsm_json_put_u64(j, "from", edge->from);
-    tsm_json_put_string(j, "reason", tsm_dependency_reason_name(edge->reason));
-    json_number(j, "event", edge->object != 0, edge->object);
-    tsm_json_put_bool(j, "begin", edge->is_begin);
-    tsm_json_put_bool(j, "redundant", edge->is_redundant);
+    tsm_edge_json(j, edge);
     tsm_json_close(j, '}');
 }
 
