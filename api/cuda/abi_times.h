@@ -22,7 +22,9 @@ struct tsm_emu_ticket; /* what one call sent to the device */
 enum tsm_emu_times_state {
     TSM_EMU_TIMES_NOT_YET, /* something of it has not run */
     TSM_EMU_TIMES_KNOWN,
-    TSM_EMU_TIMES_NONE, /* the call sent nothing: it failed, or became part of a graph */
+    /* The call sent nothing: it failed, or became part of a graph. Or what it sent has failed, or
+     * did not run because a command before it has. */
+    TSM_EMU_TIMES_NONE,
 };
 
 /* Work that one command of a ticket meant for the device, in virtual time. */

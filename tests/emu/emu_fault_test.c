@@ -3,9 +3,11 @@
  * A kernel that fails spoils its context and no other, until that is destroyed; what was after it
  * does not run.
  */
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "api/cuda/abi_times.h"
 #include "tests/emu/emu_kernels.h"
 #include "tests/emu/emu_test.h"
 
@@ -32,8 +34,32 @@ static void store(CUmodule m, CUdeviceptr where, unsigned value)
     OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
 }
 
+/* Two of three kernels have no times: the second one fails, and the third does not run. */
+static void check_times(struct tsm_emu_ticket *const *tickets)
+{
+    const struct tsm_emu_times *times =
+        ((tsm_emu_times_function)dlsym(RTLD_DEFAULT, TSM_EMU_TIMES_SYMBOL))();
+    uint64_t start_ns, end_ns;
+
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ_INT(times->read(tickets[i], &start_ns, &end_ns),
+                     i ? TSM_EMU_TIMES_NONE : TSM_EMU_TIMES_KNOWN);
+}
+
+static struct tsm_emu_ticket *store_timed(CUmodule m, CUdeviceptr where, unsigned value)
+{
+    const struct tsm_emu_times *times =
+        ((tsm_emu_times_function)dlsym(RTLD_DEFAULT, TSM_EMU_TIMES_SYMBOL))();
+    struct tsm_emu_ticket *ticket = times->begin();
+
+    store(m, where, value);
+    times->end(ticket);
+    return ticket;
+}
+
 int main(void)
 {
+    struct tsm_emu_ticket *tickets[3];
     CUcontext good = test_context(), bad;
     CUdeviceptr p, freed;
     CUmodule m;
@@ -45,14 +71,16 @@ int main(void)
     OK(cuModuleLoadData(&m, PTX_HEAD PTX_STORE));
     OK(cuMemAlloc_v2(&freed, 4));
     OK(cuMemFree_v2(freed));
-    store(m, p, 1);
+    tickets[0] = store_timed(m, p, 1);
     OK(cuCtxSynchronize());
     OK(cuLaunchHostFunc(NULL, wait_at_gate, NULL));
-    store(m, freed, 2);
+    tickets[1] = store_timed(m, freed, 2);
+    tickets[2] = store_timed(m, p, 3);
     OK(cuStreamAddCallback(NULL, tell, NULL, 0));
     atomic_store(&gate, 1);
     FAILS(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQ_INT(told, CUDA_ERROR_ILLEGAL_ADDRESS);
+    check_times(tickets);
     FAILS(cuMemAlloc_v2(&freed, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
     FAILS(cuStreamCreate(&s, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
     FAILS(cuStreamSynchronize(NULL), CUDA_ERROR_ILLEGAL_ADDRESS);

@@ -131,10 +131,10 @@ void emu_note_values(uint64_t ns)
             note_value(s, c, ns);
 }
 
-static void complete(CUstream stream, struct emu_command *command, bool has_run)
+static void complete(CUstream stream, struct emu_command *command, bool has_run, bool has_failed)
 {
     emu_time_end(command, has_run);
-    emu_ticket_done(command, has_run);
+    emu_ticket_done(command, has_run, has_failed);
     command->is_done = true;
     emu_forget_after(command);
     stream->head = command->next;
@@ -171,12 +171,14 @@ void emu_run_first(CUstream stream)
     struct emu_command *command = stream->head;
     CUcontext context = stream->context;
     const bool runs = !emu_context_error(context) || command->type->runs_after_error;
+    bool has_failed = emu_context_error(context);
 
     stream->is_running = true;
     emu_time_begin(command, runs);
     pthread_mutex_unlock(&emu_scheduler.lock);
     if (runs) {
         CUresult error = command->type->run(command);
+        has_failed |= error;
         if (error)
             emu_context_fail(context, error);
         else
@@ -184,7 +186,7 @@ void emu_run_first(CUstream stream)
     }
     emu_command_finish(command);
     pthread_mutex_lock(&emu_scheduler.lock);
-    complete(stream, command, runs);
+    complete(stream, command, runs, has_failed);
 }
 
 void emu_wait_for(pthread_cond_t *cond, uint64_t ns)

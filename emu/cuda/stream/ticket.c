@@ -25,6 +25,7 @@ struct tsm_emu_ticket {
     unsigned pending; /* commands that are not done */
     unsigned count;   /* of all commands */
     bool is_dropped;
+    bool has_failed;        /* one of them, or did not run */
     bool lacks_work;        /* not all of it can be said */
     struct kept_work *kept; /* by command; virtual time only */
     size_t kept_capacity;
@@ -116,13 +117,14 @@ static void extend(struct span *span, const struct emu_command *command)
     span->is_any = true;
 }
 
-void emu_ticket_done(struct emu_command *command, bool has_run)
+void emu_ticket_done(struct emu_command *command, bool has_run, bool has_failed)
 {
     struct tsm_emu_ticket *ticket = command->ticket;
 
     if (!ticket)
         return;
     extend(command->type == &emu_command_mark ? &ticket->marks : &ticket->work, command);
+    ticket->has_failed |= has_failed;
     if (emu_settings.is_virtual && !keep_work(ticket, command, has_run))
         ticket->lacks_work = true;
     if (ticket->watcher)
@@ -153,7 +155,7 @@ static enum tsm_emu_times_state read_locked(const struct tsm_emu_ticket *ticket,
 
     if (ticket->pending)
         return TSM_EMU_TIMES_NOT_YET;
-    if (!span->is_any)
+    if (!span->is_any || ticket->has_failed)
         return TSM_EMU_TIMES_NONE;
     *start_ns = span->start_ns;
     *end_ns = span->end_ns;

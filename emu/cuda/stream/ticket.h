@@ -10,8 +10,9 @@
 /* The command that is being sent belongs to the calling thread's ticket, if it has one. */
 void emu_ticket_join(struct emu_command *command);
 
-/* The command is done, and its times are known. */
-void emu_ticket_done(struct emu_command *command, bool has_run);
+/* The command is done, and its times are known; those of one that has failed, or that did not run
+ * because of such a one, say nothing. */
+void emu_ticket_done(struct emu_command *command, bool has_run, bool has_failed);
 
 /* Others ran inside of the command, which nothing says of the ticket. */
 void emu_ticket_holds_others(const struct emu_command *command);
