@@ -22,14 +22,14 @@ struct api_traits {
     uint32_t last;        /* number of a call that the description knows by name */
 };
 
-#include "api/trait_table.inc"
-
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-
 struct call_name {
     uint32_t api;
     const char *name;
 };
+
+#include "api/trait_table.inc"
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static int compare_call(const void *left, const void *right)
 {
@@ -45,8 +45,8 @@ static int compare_object(const void *left, const void *right)
     return strcmp(left, ((const struct object_traits *)right)->name);
 }
 
-/* A call of a newer registry than ours has a higher number: the patterns of the description hold for it,
- * too. */
+/* A call of a newer registry than ours has a higher number: the patterns of the description hold
+ * for it, too. */
 static struct tsm_call_traits by_pattern(const struct sbt_schema *schema)
 {
     struct tsm_call_traits out = {.name = schema->name, .target = ""};
@@ -115,6 +115,21 @@ uint32_t tsm_api_traits(uint32_t record_type)
     uint32_t api = SBT_TYPE_API(record_type);
 
     return api < COUNT(api_rows) ? api_rows[api].traits : 0;
+}
+
+static int compare_name(const void *left, const void *right)
+{
+    const struct call_name *key = left, *row = right;
+    const int order = strcmp(key->name, row->name);
+
+    return order ? order : key->api < row->api ? -1 : key->api > row->api;
+}
+
+bool tsm_result_says_failure(uint32_t record_type, const char *result)
+{
+    const struct call_name key = {SBT_TYPE_API(record_type), result};
+
+    return bsearch(&key, failure_rows, COUNT(failure_rows), sizeof(key), compare_name);
 }
 
 const char *tsm_object_type_stem(const char *type)

@@ -63,7 +63,7 @@ enum tsm_call_trait {
     TSM_TRAIT_COPIES = 1ull << 32, /* copies bytes or texels */
     TSM_TRAIT_FILLS = 1ull << 33,  /* writes the same everywhere, or bytes that it was given */
     TSM_TRAIT_FROM_QUEUE =
-        1ull << 34, /* found in a queue: which thread wrote it there is not known */
+        1ull << 34,              /* found in a queue: which thread wrote it there is not known */
     TSM_TRAIT_ASKS = 1ull << 35, /* says whether all has ended, and waits for nothing */
 };
 
@@ -119,6 +119,11 @@ const char *tsm_object_type_with(uint32_t traits);
 
 /* enum tsm_api_trait; of the API in a record's type. */
 uint32_t tsm_api_traits(uint32_t record_type);
+
+/* Tests whether a result, by its name, says that commands which were sent before the call have
+ * failed, and with them all that is left on what they belong to (enum tsm_object_trait: CONTEXT).
+ */
+bool tsm_result_says_failure(uint32_t record_type, const char *result);
 
 /* The part of a type's name after what begins all of its API's: of "VK_OBJECT_TYPE_BUFFER" and
  * "VkBuffer" "BUFFER" and "Buffer". The whole name where an API has no such thing. */

@@ -394,8 +394,14 @@ int tsm_devices_note(struct tsm_devices *d, struct tsm_destination *out, struct 
     int error = 0;
 
     *out = (struct tsm_destination){.owner = 0};
-    if (!schema || record->flags & SBT_RECORD_FAILED)
+    if (!schema)
         return 0;
+    if (record->flags &
+        SBT_RECORD_FAILED) { /* nothing has changed, but it may speak of its owner */
+        out->owner = owner_of(d, record, schema, type);
+        out->owner = out->owner ? out->owner : current_object(d, record);
+        return 0;
+    }
     if (type->is_concerned)
         error = note_objects(d, reader, record, schema, type);
     out->owner = owner_of(d, record, schema, type);

@@ -10,12 +10,14 @@ struct making {
     struct tsm_states *out;
     const struct tsm_workload *w;
     const struct tsm_prediction *s;
+    const struct tsm_outcomes *outcomes;
     bool failed;
 };
 
 const char *tsm_state_name(enum tsm_state state)
 {
-    static const char *const names[] = {"idle", "pending", "wait", "running"};
+    static const char *const names[] = {"idle",         "pending", "wait",           "running",
+                                        "not finished", "failed",  "may have failed"};
 
     return names[state];
 }
@@ -29,8 +31,9 @@ const char *tsm_state_of_name(enum tsm_state_of of)
 
 const char *tsm_state_reason_name(enum tsm_state_reason reason)
 {
-    static const char *const names[] = {"",      "host",  "latency", "stream", "default stream",
-                                        "event", "graph", "engine",  "device"};
+    static const char *const names[] = {"",        "host",    "latency", "stream", "default stream",
+                                        "event",   "graph",   "engine",  "device", "value",
+                                        "failure", "running", "unknown"};
 
     return names[reason];
 }
@@ -124,6 +127,41 @@ static void add_life(struct making *m, uint32_t part, uint64_t from_ns, struct t
     add(m, &i);
 }
 
+static bool has_finished(const struct making *m, uint32_t command)
+{
+    return m->outcomes->list[command].outcome == TSM_OUTCOME_FINISHED;
+}
+
+static enum tsm_state_reason hindrance_of(const struct tsm_command_outcome *o)
+{
+    static const enum tsm_state_reason reasons[] = {
+        [TSM_HINDRANCE_UNKNOWN] = TSM_REASON_UNKNOWN, [TSM_HINDRANCE_WAITED] = TSM_REASON_RUNNING,
+        [TSM_HINDRANCE_STREAM] = TSM_REASON_STREAM,   [TSM_HINDRANCE_DEFAULT] = TSM_REASON_DEFAULT,
+        [TSM_HINDRANCE_EVENT] = TSM_REASON_EVENT,     [TSM_HINDRANCE_VALUE] = TSM_REASON_VALUE,
+        [TSM_HINDRANCE_FAILURE] = TSM_REASON_FAILURE};
+
+    return o->outcome == TSM_OUTCOME_UNFINISHED ? reasons[o->hindrance] : TSM_REASON_NONE;
+}
+
+/* Adds all that is known of a command that has not finished, even where it takes no time. `i` says
+ * of what. */
+static void add_unfinished(struct making *m, uint32_t command, uint64_t from_ns,
+                           struct tsm_state_interval i)
+{
+    const struct tsm_command_outcome *o = &m->outcomes->list[command];
+
+    i.state = o->outcome == TSM_OUTCOME_FAILED            ? TSM_STATE_FAILED
+              : o->outcome == TSM_OUTCOME_MAY_HAVE_FAILED ? TSM_STATE_MAY_HAVE_FAILED
+                                                          : TSM_STATE_UNFINISHED;
+    i.reason = hindrance_of(o);
+    i.command = command;
+    i.by = o->by;
+    i.begin_ns = earlier(from_ns, m->s->end_ns);
+    i.end_ns = m->s->end_ns;
+    if (!TSM_ARRAY_PUSH(m->out->list, m->out->count, m->out->capacity, i))
+        m->failed = true;
+}
+
 static uint64_t error_of(const struct making *m, uint32_t part)
 {
     return m->w->commands[m->w->parts[part].command].recorded.error_ns;
@@ -168,8 +206,16 @@ static void add_commands(struct making *m)
 {
     for (size_t i = 0; i < m->w->command_count; i++) {
         const struct tsm_workload_command *c = &m->w->commands[i];
+        const struct tsm_state_interval of = {.of = TSM_STATE_OF_COMMAND,
+                                              .device = m->w->streams[c->stream].device,
+                                              .place = (uint32_t)i,
+                                              .step = TSM_WORKLOAD_NONE};
         uint64_t from_ns = m->s->parts[c->first_part].sent_ns;
 
+        if (!has_finished(m, (uint32_t)i)) {
+            add_unfinished(m, (uint32_t)i, from_ns, of);
+            continue;
+        }
         for (uint32_t k = c->first_part; k < c->first_part + c->part_count; k++) {
             if (!m->s->parts[k].is_done)
                 continue;
@@ -177,11 +223,7 @@ static void add_commands(struct making *m)
             /* Nodes of a graph overlap: of each one what is left when the one before it has ended.
              */
             if (k == c->first_part || m->s->parts[k].end_ns > from_ns)
-                add_life(m, k, from_ns,
-                         (struct tsm_state_interval){.of = TSM_STATE_OF_COMMAND,
-                                                     .device = m->w->streams[c->stream].device,
-                                                     .place = (uint32_t)i,
-                                                     .step = TSM_WORKLOAD_NONE});
+                add_life(m, k, from_ns, of);
             from_ns = later(from_ns, m->s->parts[k].end_ns);
         }
     }
@@ -190,7 +232,8 @@ static void add_commands(struct making *m)
 /* ---- streams ----------------------------------------------------------------------------------
  */
 
-/* The state of a stream is that of the first of its parts that has not ended. */
+/* The state of a stream is that of the first of its parts that has not ended. Behind one that never
+ * does there is no other state. */
 static void add_streams(struct making *m, uint64_t *at_ns)
 {
     for (size_t i = 0; i < m->w->stream_count; i++)
@@ -207,12 +250,18 @@ static void add_streams(struct making *m, uint64_t *at_ns)
                                           .by = TSM_WORKLOAD_NONE,
                                           .step = c->step};
 
-        if (!p->is_done || (p->end_ns <= at_ns[c->stream] && p->sent_ns <= at_ns[c->stream]))
+        if (at_ns[c->stream] == UINT64_MAX || !p->is_done ||
+            (p->end_ns <= at_ns[c->stream] && p->sent_ns <= at_ns[c->stream]))
             continue;
         idle.begin_ns = at_ns[c->stream];
         idle.end_ns = p->sent_ns;
         add(m, &idle);
         idle.step = TSM_WORKLOAD_NONE;
+        if (!has_finished(m, m->w->parts[i].command)) {
+            add_unfinished(m, m->w->parts[i].command, later(at_ns[c->stream], p->sent_ns), idle);
+            at_ns[c->stream] = UINT64_MAX;
+            continue;
+        }
         add_life(m, (uint32_t)i, later(at_ns[c->stream], p->sent_ns), idle);
         at_ns[c->stream] = later(later(at_ns[c->stream], p->sent_ns), p->end_ns);
     }
@@ -297,7 +346,8 @@ static void add_tracks(struct making *m)
         const struct tsm_scheduled_part *p = &m->s->parts[i];
         const uint32_t stream = m->w->commands[m->w->parts[i].command].stream;
 
-        if (p->is_done && m->w->parts[i].work.kind != TSM_DEVICE_NONE)
+        if (p->is_done && has_finished(m, m->w->parts[i].command) &&
+            m->w->parts[i].work.kind != TSM_DEVICE_NONE)
             runs[count++] = (struct run){m->w->streams[stream].device, m->w->parts[i].work.kind,
                                          (uint32_t)i, p->start_ns, p->end_ns};
     }
@@ -328,9 +378,9 @@ static int by_place(const void *a, const void *b)
 }
 
 int tsm_states_make(struct tsm_states *out, const struct tsm_workload *w,
-                    const struct tsm_prediction *s)
+                    const struct tsm_prediction *s, const struct tsm_outcomes *outcomes)
 {
-    struct making m = {.out = out, .w = w, .s = s};
+    struct making m = {.out = out, .w = w, .s = s, .outcomes = outcomes};
     uint64_t *at_ns = malloc((w->stream_count + 1) * sizeof(*at_ns));
 
     *out = (struct tsm_states){0};

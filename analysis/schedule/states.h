@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * States over time: of each command, stream, engine and device, with the reason. A command is idle
- * before its first interval and finished behind its last one; the intervals of all others cover the
- * time from the first call to the last end.
+ * before its first interval and finished behind its last one; but one that failed, or of which
+ * nothing says that it finished, has a single interval from its call to the end of all: when it
+ * began is not known. The intervals of all others cover the time from the first call to the last
+ * end.
  */
 #ifndef ANALYSIS_SCHEDULE_STATES_H
 #define ANALYSIS_SCHEDULE_STATES_H
 
 #include "analysis/schedule/critical.h"
+#include "analysis/schedule/outcomes.h"
 
 enum tsm_state {
     TSM_STATE_IDLE,    /* nothing was sent to it */
     TSM_STATE_PENDING, /* it could run as far as other commands go, and is not begun */
     TSM_STATE_WAIT,    /* for other commands */
     TSM_STATE_RUNNING,
+    TSM_STATE_UNFINISHED, /* nothing says that it has finished */
+    TSM_STATE_FAILED,
+    TSM_STATE_MAY_HAVE_FAILED, /* it or others, of which nobody knows more */
 };
 
 enum tsm_state_of {
@@ -31,9 +37,13 @@ enum tsm_state_reason {
     TSM_REASON_STREAM,  /* for the command before it on its stream */
     TSM_REASON_DEFAULT, /* for a default stream, or what that waits for */
     TSM_REASON_EVENT,
-    TSM_REASON_GRAPH,  /* for another node, or the launch before */
-    TSM_REASON_ENGINE, /* which another command has */
-    TSM_REASON_DEVICE, /* of the device; not known */
+    TSM_REASON_GRAPH,   /* for another node, or the launch before */
+    TSM_REASON_ENGINE,  /* which another command has */
+    TSM_REASON_DEVICE,  /* of the device; not known */
+    TSM_REASON_VALUE,   /* for a value in memory */
+    TSM_REASON_FAILURE, /* of another command of its context */
+    TSM_REASON_RUNNING, /* nothing else: it runs, or is about to, while the host waits */
+    TSM_REASON_UNKNOWN, /* likewise, but nobody waits: perhaps it has finished */
 };
 
 struct tsm_state_interval {
@@ -64,10 +74,11 @@ struct tsm_states {
 
 /* Makes the states of a schedule. Finish them in any case. */
 int tsm_states_make(struct tsm_states *out, const struct tsm_workload *w,
-                    const struct tsm_prediction *s);
+                    const struct tsm_prediction *s, const struct tsm_outcomes *outcomes);
 void tsm_states_finish(struct tsm_states *states);
 
-/* "idle", "pending", "wait", "running"; "command", "stream"...; "host", "latency"... */
+/* "idle", "pending", "wait", "running", "not finished"...; "command", "stream"...; "host",
+ * "latency"... */
 const char *tsm_state_name(enum tsm_state state);
 const char *tsm_state_of_name(enum tsm_state_of of);
 const char *tsm_state_reason_name(enum tsm_state_reason reason);

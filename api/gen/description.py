@@ -18,7 +18,7 @@ SCALARS = ('uint', 'int', 'hex', 'bool', 'f32', 'size', 'devptr', 'hostptr', 'de
 TYPES = SCALARS + ('string', 'struct', 'omit', 'handle', 'enum', 'flags', 'bytes', 'blob',
                    'payload', 'readback')
 # At the begin of a line: traits.h, understood by trait_table.py alone.
-TRAIT_LINES = ('objects', 'own-traits', 'api-traits', 'object-stems')
+TRAIT_LINES = ('objects', 'own-traits', 'api-traits', 'object-stems', 'failures')
 WITH_LENGTH = ('bytes', 'blob', 'payload', 'readback')
 FIELD_COUNT_MAX = 64  # SBT_FIELD_COUNT_MAX
 SPAN_COUNT_MAX = 8  # variable fields of a record, see struct tsm_call

@@ -12,6 +12,7 @@ In each .api file a line
     own-traits NAME: WORD...     the same of a record that the .ids file does not have
     objects WORD...: NAME...     of types of objects: enum tsm_object_trait
     api-traits WORD...           of the API: enum tsm_api_trait
+    failures NAME...             results that say that commands which were sent before have failed
     object-stems A B             what its names of types of objects begin with
 
 Names and patterns of Vulkan's calls and ioctls are those of the .ids file: this needs no header."""
@@ -52,7 +53,7 @@ class ApiTraits:
         self.own = {}  # call -> {word: target}
         self.like = {}  # call -> the one whose traits it has
         self.objects = {}
-        self.traits, self.stems = [], []
+        self.traits, self.stems, self.failures = [], [], []
         self.numbers = dict(ids)
         self.said = []  # (pattern, word, target), for names that the .ids file lacks
         self.last = max(ids.values(), default=0xffff)
@@ -88,6 +89,8 @@ class ApiTraits:
             self.traits = rest.split()
             for one in self.traits:
                 self.known(place, one, API)
+        elif word == 'failures':
+            self.failures += rest.split()
         elif word == 'object-stems':
             self.stems = rest.split()
         elif self.patterns:
@@ -171,6 +174,11 @@ def api_rows(apis):
     return text
 
 
+def failure_rows(apis):
+    rows = sorted((name, one.api) for one in apis for name in one.failures)
+    return ''.join(f'    {{SBT_API_{api.upper()}, "{name}"}},\n' for name, api in rows)
+
+
 def graph_rows(apis):
     rows = sorted((APIS[one.api], one.numbers[name], one.api, words) for one in apis if one.api in APIS
                   for name, words in one.calls().items() if set(words) & set(GRAPH))
@@ -187,6 +195,7 @@ def make(api_paths, ids_paths):
             f'static const struct type_traits graph_rows[] = {{\n{graph_rows(apis)}}};\n\n'
             f'static const struct object_traits object_rows[] = {{\n{object_rows(apis, False)}}};\n\n'
             f'static const struct object_traits object_pattern_rows[] = {{\n{object_rows(apis, True)}}};\n\n'
+            f'static const struct call_name failure_rows[] = {{\n{failure_rows(apis)}}};\n\n'
             f'static const struct api_traits api_rows[] = {{\n{api_rows(apis)}}};\n')
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/schedule/states_view.h"
 
+#include "analysis/model/work.h"
 #include "analysis/schedule/states.h"
 #include "base/text.h"
 #include "tools/schedule/load.h"
@@ -16,6 +17,7 @@ struct view {
     struct sbt_reader *reader;
     struct tsm_workload w;
     struct tsm_prediction s; /* at the recorded times */
+    struct tsm_outcomes outcomes;
     struct tsm_states states;
 };
 
@@ -97,6 +99,49 @@ static void make_findings(struct tsm_table *t, const struct view *v)
     }
 }
 
+/* Lists calls that said first that their context had failed, and the command if it can only be one.
+ */
+static void make_failures(struct tsm_table *t, const struct view *v)
+{
+    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
+    tsm_table_column(t, "result", "result", TSM_CELL_TEXT);
+    tsm_table_column(t, "told_ns", "known at", TSM_CELL_NS);
+    tsm_table_column(t, "candidates", "commands it may be", TSM_CELL_COUNT);
+    tsm_table_column(t, "command", "it is", TSM_CELL_COUNT);
+    for (size_t i = 0; i < v->outcomes.failure_count; i++) {
+        const struct tsm_failure *f = &v->outcomes.failures[i];
+
+        tsm_table_number(t, f->seq);
+        tsm_table_text(t, f->schema->name);
+        tsm_table_text(t, f->result);
+        tsm_table_number(t, f->told_ns);
+        tsm_table_number(t, f->count);
+        put_seq(t, v, f->count == 1 ? f->first : TSM_WORKLOAD_NONE);
+    }
+}
+
+static void make_rejected(struct tsm_table *t, const struct view *v)
+{
+    char number[24];
+
+    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
+    tsm_table_column(t, "call_ns", "at", TSM_CELL_NS);
+    tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
+    tsm_table_column(t, "result", "result", TSM_CELL_TEXT);
+    for (size_t i = 0; i < v->outcomes.rejected_count; i++) {
+        const struct tsm_rejected *r = &v->outcomes.rejected[i];
+
+        tsm_format(number, sizeof(number), "%" PRId64, r->number);
+        tsm_table_number(t, r->seq);
+        tsm_table_number(t, r->stream);
+        tsm_table_number(t, r->call_ns);
+        tsm_table_text(t, r->schema->name);
+        tsm_table_text(t, r->result ? r->result : number);
+    }
+}
+
 static const char *const kinds[TSM_STATE_OF_COUNT] = {"commands", "streams", "engines", "devices"};
 
 /* A table needs all of its rows in memory: for people the first ones of each kind. */
@@ -167,10 +212,17 @@ static void json_kind(struct tsm_json *j, const struct view *v, enum tsm_state_o
 
 static void print(const struct view *v, bool json)
 {
-    struct tsm_table findings = {.name = "findings", .title = "began too early"};
+    struct tsm_table tables[] = {
+        {.name = "failures", .title = "failures"},
+        {.name = "rejected", .title = "never sent: their calls failed"},
+        {.name = "findings", .title = "began too early"},
+    };
+    const size_t count = sizeof(tables) / sizeof(tables[0]);
     struct tsm_json j = {.out = stdout};
 
-    make_findings(&findings, v);
+    make_failures(&tables[0], v);
+    make_rejected(&tables[1], v);
+    make_findings(&tables[2], v);
     if (json) {
         tsm_json_begin(&j, "tsstates/1");
         tsm_json_put_string(&j, "trace", sbt_reader_name(v->reader));
@@ -180,17 +232,29 @@ static void print(const struct view *v, bool json)
         tsm_json_put_u64(&j, "passed_count", v->w.passed_count);
         for (int of = 0; of < TSM_STATE_OF_COUNT; of++)
             json_kind(&j, v, (enum tsm_state_of)of);
-        tsm_table_print_json(&findings, &j, 0);
+        for (size_t i = 0; i < count; i++)
+            tsm_table_print_json(&tables[i], &j, 0);
         tsm_json_end(&j);
     } else {
         for (int of = 0; of < TSM_STATE_OF_COUNT; of++)
             print_table(v, (enum tsm_state_of)of);
-        if (findings.row_count) {
-            putchar('\n');
-            tsm_table_print(&findings, 0);
-        }
+        for (size_t i = 0; i < count; i++)
+            if (tables[i].row_count) {
+                putchar('\n');
+                tsm_table_print(&tables[i], 0);
+            }
     }
-    tsm_table_finish(&findings);
+    for (size_t i = 0; i < count; i++)
+        tsm_table_finish(&tables[i]);
+}
+
+/* Leaves commands without an end out of those for which a time was to be had. */
+static void count_timeless(struct view *v)
+{
+    for (size_t i = 0; i < v->w.command_count; i++)
+        if (v->outcomes.list[i].outcome != TSM_OUTCOME_FINISHED && v->w.untimed_count &&
+            tsm_work_of_type(v->w.commands[i].schema).work != TSM_WORK_ORDER)
+            v->w.untimed_count--;
 }
 
 static int make(struct view *v)
@@ -199,7 +263,15 @@ static int make(struct view *v)
 
     if (!error)
         error = tsm_prediction_learn(&v->s, &v->w);
-    return error ? error : tsm_states_make(&v->states, &v->w, &v->s);
+    if (!error)
+        error = tsm_outcomes_make(&v->outcomes, &v->w, v->reader);
+    if (!error && !v->w.is_virtual)
+        count_timeless(v);
+    /* Commands that have not finished last until the recording ends. */
+    if (!error && v->outcomes.unfinished_count && !v->w.is_virtual &&
+        v->s.end_ns < v->outcomes.last_ns)
+        v->s.end_ns = v->outcomes.last_ns;
+    return error ? error : tsm_states_make(&v->states, &v->w, &v->s, &v->outcomes);
 }
 
 int tsm_states_view(struct sbt_reader *reader, bool json)
@@ -212,6 +284,7 @@ int tsm_states_view(struct sbt_reader *reader, bool json)
     if (!error)
         tsm_workload_note(&v.w, reader);
     tsm_states_finish(&v.states);
+    tsm_outcomes_finish(&v.outcomes);
     tsm_prediction_finish(&v.s);
     tsm_workload_finish(&v.w);
     return error ? tsm_complain_error() : TSM_EXIT_OK;

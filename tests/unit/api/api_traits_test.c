@@ -71,5 +71,11 @@ int main(void)
     CHECK(!tsm_object_type_is("VK_OBJECT_TYPE_BUFFER_VIEW", "VkBuffer"));
     CHECK_EQ_INT(tsm_api_traits(SBT_TYPE(SBT_API_HIP, 1)), TSM_API_NESTS);
     CHECK_EQ_INT(tsm_api_traits(SBT_TYPE(99, 1)), 0);
+
+    CHECK(tsm_result_says_failure(SBT_TYPE(SBT_API_CUDA, 1), "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    CHECK(tsm_result_says_failure(SBT_TYPE(SBT_API_CUDA, 1), "CUDA_ERROR_LAUNCH_FAILED"));
+    CHECK(!tsm_result_says_failure(SBT_TYPE(SBT_API_CUDA, 1), "CUDA_ERROR_INVALID_VALUE"));
+    CHECK(!tsm_result_says_failure(SBT_TYPE(SBT_API_HIP, 1), "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    CHECK(!tsm_result_says_failure(SBT_TYPE(SBT_API_CUDA, 1), ""));
     return check_result();
 }
