@@ -338,3 +338,11 @@ void tsm_outcomes_finish(struct tsm_outcomes *outcomes)
     free(outcomes->rejected);
     *outcomes = (struct tsm_outcomes){0};
 }
+
+const char *tsm_hindrance_name(enum tsm_hindrance hindrance)
+{
+    static const char *const names[] = {"unknown", "running", "stream", "default stream",
+                                        "event",   "value",   "failure"};
+
+    return names[hindrance];
+}

@@ -67,4 +67,7 @@ int tsm_outcomes_make(struct tsm_outcomes *out, const struct tsm_workload *w,
                       struct sbt_reader *reader);
 void tsm_outcomes_finish(struct tsm_outcomes *outcomes);
 
+/* "stream", "event", "running"...: words of JSON and tables. */
+const char *tsm_hindrance_name(enum tsm_hindrance hindrance);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "analysis/dependencies/contributors.h"
 #include "base/text.h"
+#include "tools/schedule/hang_view.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/text/edge.h"
@@ -25,7 +26,7 @@ struct record_pair {
 struct graph_values {
     struct record_pair why, slice, path; /* why, slice: `to` alone */
     struct tsm_table_top top;
-    bool needed, memory, json, dot, graphml;
+    bool needed, memory, hang, json, dot, graphml;
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
 };
@@ -72,6 +73,12 @@ static const struct tsm_option options[] = {
      .parse = parse_path,
      .help = "Show the shortest chain by which record B had to wait for record A. The exit status "
              "is 1 when there is none."},
+    {.name = "hang",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(graph_values, hang),
+     .help = "Show the commands that never finished, what each of them waits for, the cycles in "
+             "which they wait for each other, and the program's stacks. The exit status is 1 when "
+             "there is a cycle."},
     {.name = "top",
      .letter = 't',
      .type = TSM_OPTION_PARSED,
@@ -103,7 +110,8 @@ static const struct tsm_option options[] = {
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(graph_values, json),
-     .help = "One JSON object, schema \"tsgraph/1\": the graph, or what --why and --path find."},
+     .help = "One JSON object, schema \"tsgraph/1\": the graph, or what --why and --path find; "
+             "\"tshang/1\": what --hang finds."},
     {0},
 };
 
@@ -674,16 +682,30 @@ static int print(const struct run *run)
 
 static int check(const struct graph_values *v)
 {
-    const int searches = v->why.is_given + v->slice.is_given + v->path.is_given;
+    const int searches = v->why.is_given + v->slice.is_given + v->path.is_given + v->hang;
 
     if (searches > 1)
-        return tsm_complain("--why, --slice and --path: one at a time, please");
+        return tsm_complain("--why, --slice, --path and --hang: one at a time, please");
     if (v->json + v->dot + v->graphml > 1)
         return tsm_complain("--json, --dot and --graphml: one of them");
     if (searches && (v->dot || v->graphml))
-        return tsm_complain("--why, --slice and --path have no --dot or --graphml: they print "
-                            "lists");
+        return tsm_complain("--why, --slice, --path and --hang have no --dot or --graphml: they "
+                            "print lists");
     return 0;
+}
+
+static int run_hang(const struct graph_values *v, const char *path)
+{
+    struct sbt_reader *reader = tsm_trace_open(path);
+    size_t noted = 0;
+    int status;
+
+    if (!reader)
+        return TSM_EXIT_ERROR;
+    status = tsm_hang_view(reader, top_of(v), v->json);
+    tsm_trace_note_damage(reader, &noted);
+    sbt_reader_destroy(reader);
+    return status;
 }
 
 static int run_graph(const struct tsm_command *command, void *values, const struct tsm_words *words)
@@ -695,6 +717,8 @@ static int run_graph(const struct tsm_command *command, void *values, const stru
 
     if (status)
         return status;
+    if (run.v->hang)
+        return run_hang(run.v, words->words[0]);
     run.reader = tsm_trace_open(words->words[0]);
     if (!run.reader)
         return TSM_EXIT_ERROR;
@@ -735,17 +759,22 @@ const struct tsm_command tsm_command_graph = {
         "and fills declare their bytes; a kernel may read and write all that its arguments lead "
         "to (reachable). Two such commands without an order are a race, where the accesses are "
         "declared, and may be one else.\n\n"
+        "With --hang it shows, of a program that hung and was killed, the commands that never "
+        "finished, what each of them waits for, and the cycles in which they wait for each "
+        "other.\n\n"
         "Knows CUDA, Vulkan and HSA; commands of DRM are counted and left out. Commands of Vulkan "
         "and HSA may overlap on their queue: they have edges where something orders them. "
-        "--memory and --slice know CUDA alone.",
+        "--memory, --slice and --hang know CUDA alone.",
     .examples = "tracesmith graph trace.sbt\n"
                 "tracesmith graph --why=812 trace.sbt\n"
                 "tracesmith graph --path=98:812 trace.sbt\n"
                 "tracesmith graph --memory trace.sbt\n"
                 "tracesmith graph --slice=812 trace.sbt\n"
+                "tracesmith graph --hang trace.sbt\n"
                 "tracesmith graph --dot --needed --range=0:200 trace.sbt | dot -Tsvg >graph.svg\n",
     .exit_status = "0|done\n"
-                   "1|--path: the one did not have to wait for the other\n"
+                   "1|--path: the one did not have to wait for the other; --hang: commands wait "
+                   "for each other in a cycle\n"
                    "2|the trace cannot be read, or has no such command",
     .options = options,
     .values_size = sizeof(struct graph_values),
