@@ -61,6 +61,8 @@ def commands(trace, whole):
     yield ["clocks", "--json", trace]
     yield ["graph", "--why=5", trace]
     yield ["graph", "--dot", trace]
+    yield ["graph", "--hang", trace]
+    yield ["graph", "--hang", "--json", trace]
     yield ["view", "--states", trace]
     yield ["critical", "--list", "--slack", "--memory", "--stacks", trace]
     yield ["whatif", "--times", "--drop-all-waits", trace]

@@ -6,6 +6,7 @@
 #include "tools/schedule/hang_view.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
+#include "tools/text/dot.h"
 #include "tools/text/edge.h"
 #include "tools/text/memory_edge.h"
 #include "tools/trace_open.h"
@@ -26,7 +27,7 @@ struct record_pair {
 struct graph_values {
     struct record_pair why, slice, path; /* why, slice: `to` alone */
     struct tsm_table_top top;
-    bool needed, memory, hang, json, dot, graphml;
+    bool needed, redundant, memory, hang, json, dot, graphml;
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
 };
@@ -101,7 +102,12 @@ static const struct tsm_option options[] = {
     {.name = "dot",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(graph_values, dot),
-     .help = "The graph in DOT, for Graphviz: 'tracesmith graph --dot t.sbt | dot -Tsvg'."},
+     .help = "The graph in DOT, for Graphviz, without redundant edges: 'tracesmith graph --dot "
+             "t.sbt | dot -Tsvg'."},
+    {.name = "redundant",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(graph_values, redundant),
+     .help = "With --dot: redundant edges, too, in grey."},
     {.name = "graphml",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(graph_values, graphml),
@@ -360,66 +366,30 @@ static void print_json(const struct run *run)
     tsm_json_end(&j);
 }
 
-/* Writes text inside of quotes or of an element, with what would end it replaced. */
-static void put_escaped(const char *text, bool is_xml)
+/* Writes text inside of an element, with what would end it replaced. */
+static void put_escaped(const char *text)
 {
     for (const char *c = tsm_clean(text); *c; c++)
-        if (is_xml && strchr("<>&\"", *c))
+        if (strchr("<>&\"", *c))
             printf("&#%d;", *c);
-        else if (!is_xml && strchr("\"\\", *c))
-            printf("\\%c", *c);
         else
             putchar(*c);
 }
 
-static void dot_memory_edge(const struct tsm_dependency *edge)
+static bool is_drawn(void *user, const struct tsm_dependency_node *node)
 {
-    printf("  n%" PRIu64 " -> n%" PRIu64 " [label=\"%s, %s", edge->from, edge->to,
-           tsm_dependency_reason_name(edge->reason),
-           tsm_access_kind_name((enum tsm_access_kind)edge->access));
-    if (edge->size)
-        printf("\\n0x%" PRIx64 " + %" PRIu64, edge->start, edge->size);
-    if (edge->object)
-        printf("\\narray %" PRIu64, edge->object);
-    printf("\", style=dotted, constraint=false%s]\n", edge->is_unordered ? ", color=red" : "");
+    return is_selected(user, node);
 }
 
-static void dot_edge(void *user, const struct tsm_dependency *edge)
+static int print_dot(const struct run *run)
 {
-    char object[TSM_EDGE_OBJECT_MAX];
+    const struct tsm_dot dot = {.graph = &run->graph,
+                                .has_redundant = run->v->redundant,
+                                .has_ordered = !run->v->needed,
+                                .is_shown = is_drawn,
+                                .user = (void *)(uintptr_t)run};
 
-    if (tsm_dependency_is_memory(edge)) {
-        dot_memory_edge(edge);
-        return;
-    }
-    printf("  n%" PRIu64 " -> n%" PRIu64 " [label=\"%s", edge->from, edge->to,
-           edge->reason == TSM_DEPENDS_STREAM ? "" : tsm_dependency_reason_name(edge->reason));
-    if (tsm_edge_object(object, edge))
-        printf("\\n%s", object);
-    printf("\"%s]\n", edge->is_redundant ? ", style=dashed, color=gray" : "");
-}
-
-/* A column for each stream: nodes of one stand below each other. */
-static void print_dot(const struct run *run)
-{
-    const struct tsm_dependency_graph *g = &run->graph;
-
-    printf("digraph dependencies {\n  node [shape=box, fontname=\"sans-serif\"]\n");
-    for (size_t i = 0; i < g->node_count; i++) {
-        const struct tsm_dependency_node *n = &g->nodes[i];
-
-        if (!is_selected(run, n))
-            continue;
-        printf("  n%" PRIu64 " [label=\"%" PRIu64 " ", n->seq, n->seq);
-        put_escaped(n->kernel ? n->kernel : call_name(n), false);
-        if (n->is_command)
-            printf("\\nstream %u\", group=s%u", n->stream, n->stream);
-        else
-            printf("\\nthread %u\", style=rounded", n->thread);
-        printf("]\n");
-    }
-    each_edge(run, dot_edge, NULL);
-    printf("}\n");
+    return tsm_dot_print(&dot) ? tsm_complain_error() : TSM_EXIT_OK;
 }
 
 static void graphml_edge(void *user, const struct tsm_dependency *edge)
@@ -448,7 +418,7 @@ static void print_graphml(const struct run *run)
         if (!is_selected(run, n))
             continue;
         printf("<node id=\"n%" PRIu64 "\"><data key=\"call\">", n->seq);
-        put_escaped(n->kernel ? n->kernel : call_name(n), true);
+        put_escaped(n->kernel ? n->kernel : call_name(n));
         printf("</data>");
         if (n->stream != SBT_STREAM_NONE)
             printf("<data key=\"stream\">%u</data>", n->stream);
@@ -672,7 +642,7 @@ static int print(const struct run *run)
     if (v->json)
         print_json(run);
     else if (v->dot)
-        print_dot(run);
+        return print_dot(run);
     else if (v->graphml)
         print_graphml(run);
     else
@@ -771,7 +741,7 @@ const struct tsm_command tsm_command_graph = {
                 "tracesmith graph --memory trace.sbt\n"
                 "tracesmith graph --slice=812 trace.sbt\n"
                 "tracesmith graph --hang trace.sbt\n"
-                "tracesmith graph --dot --needed --range=0:200 trace.sbt | dot -Tsvg >graph.svg\n",
+                "tracesmith graph --dot --range=0:200 trace.sbt | dot -Tsvg >graph.svg\n",
     .exit_status = "0|done\n"
                    "1|--path: the one did not have to wait for the other; --hang: commands wait "
                    "for each other in a cycle\n"
