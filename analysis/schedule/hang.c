@@ -199,27 +199,40 @@ static int find_stuck(struct finding *f)
     return 0;
 }
 
-/* Numbers the cycles: each stuck node leads to one. */
+/* Numbers the nodes of a cycle, of which `at` is one. */
+static bool add_cycle(struct finding *f, uint32_t at)
+{
+    struct tsm_hang *h = f->out;
+    const uint32_t number = (uint32_t)h->cycle_count + 1;
+    uint32_t first = NONE;
+
+    for (; !h->nodes[at].cycle; at = h->nodes[at].next) {
+        const enum tsm_hindrance hindrance = f->outcomes->list[h->nodes[at].command].hindrance;
+
+        h->nodes[at].cycle = number;
+        if (hindrance != TSM_HINDRANCE_STREAM && at < first)
+            first = at;
+    }
+    return TSM_ARRAY_PUSH(h->cycles, h->cycle_count, h->cycle_capacity, first == NONE ? at : first);
+}
+
+/* Finds the cycles: each stuck node leads to one. */
 static int find_cycles(struct finding *f)
 {
     struct tsm_hang *h = f->out;
     uint32_t *seen = calloc(h->node_count + 1, sizeof(*seen)); /* walk that came by, from 1 */
+    bool ok = seen;
 
-    if (!seen)
-        return no_memory();
-    for (uint32_t i = 0; i < h->node_count; i++) {
+    for (uint32_t i = 0; i < h->node_count && ok; i++) {
         uint32_t at = i;
 
         for (; h->nodes[at].is_stuck && !seen[at]; at = h->nodes[at].next)
             seen[at] = i + 1;
-        if (!h->nodes[at].is_stuck || seen[at] != i + 1 || h->nodes[at].cycle)
-            continue;
-        h->cycle_count++;
-        for (; !h->nodes[at].cycle; at = h->nodes[at].next)
-            h->nodes[at].cycle = h->cycle_count;
+        if (h->nodes[at].is_stuck && seen[at] == i + 1 && !h->nodes[at].cycle)
+            ok = add_cycle(f, at);
     }
     free(seen);
-    return 0;
+    return ok ? 0 : no_memory();
 }
 
 int tsm_hang_find(struct tsm_hang *out, const struct tsm_workload *w,
@@ -249,6 +262,7 @@ int tsm_hang_find(struct tsm_hang *out, const struct tsm_workload *w,
 void tsm_hang_finish(struct tsm_hang *hang)
 {
     free(hang->nodes);
+    free(hang->cycles);
     free(hang->calls);
     *hang = (struct tsm_hang){0};
 }

@@ -35,8 +35,9 @@ struct tsm_hung_call {
 struct tsm_hang {
     struct tsm_hang_node *nodes; /* by command */
     struct tsm_hung_call *calls;
-    size_t node_count, call_count, call_capacity;
-    uint32_t cycle_count;
+    uint32_t
+        *cycles; /* by number - 1: place of a node, which waits for another stream if any does */
+    size_t node_count, call_count, call_capacity, cycle_count, cycle_capacity;
 };
 
 /* Reads the trace again. Finish it in any case. */

@@ -57,6 +57,14 @@ def check_cycle(way, streams, other):
     return found
 
 
+def check_pairs():
+    """The fifth stream leads to the second pair, which is found first."""
+    found = hang('pairs', 1)
+    assert found['cycle_count'] == 2 and not found['open_ends'] and len(found['commands']) == 13, found
+    streams = [{row['stream'] for row in found['cycles'] if row['cycle'] == number} for number in (1, 2)]
+    assert streams == [{3, 4}, {1, 2}] and len(found['cycles']) == 12, found['cycles']
+
+
 def check_open(way, calls, note):
     found = hang(way, 0)
     assert not found['cycle_count'] and not found['cycles'], found
@@ -71,6 +79,7 @@ def main():
     assert tool('--top=1', status=1).count('wait_for at hangs.c') == 1
     found = check_cycle('ring', 3, 3)
     assert [row['reason'] for row in found['commands'][-3:]] == ['stream', 'event', 'stream'], found['commands']
+    check_pairs()
     check_open('open', [WAIT], 'no command writes a value there')
     check_open('too_low', [WRITE, WAIT], 'writes another value')
     check_open('function', ['cuLaunchHostFunc'], 'function of the program')

@@ -4,6 +4,7 @@
  *
  *   crossed   two streams, each waits for a value that the other one writes behind its own wait
  *   ring      three streams, likewise, and a fourth that waits for one of them by an event
+ *   pairs     crossed twice, and a fifth stream that waits for the second pair, sent before both
  *   open      a stream waits for a value that nobody writes
  *   too_low   ... for one that a stream has written, but a smaller one
  *   function  a function of the program does not return
@@ -14,7 +15,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-enum { STREAMS = 4 };
+enum { STREAMS = 5 };
 
 static CUstream streams[STREAMS];
 static CUdeviceptr words;
@@ -43,11 +44,11 @@ static void give(unsigned stream, unsigned i, unsigned value)
     CU(cuStreamWriteValue32_v2(streams[stream], word(i), value, 0));
 }
 
-/* Stream i waits for the one behind it, the last for the first. */
-static void cross(unsigned count)
+/* Each stream waits for the one behind it, the last for the first. */
+static void cross(unsigned first, unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) {
-        wait_for(i, (i + 1) % count);
+    for (unsigned i = first; i < first + count; i++) {
+        wait_for(i, first + (i - first + 1) % count);
         send_fill(streams[i]);
         give(i, i, 1);
     }
@@ -68,7 +69,7 @@ static void hang(const char *way)
         give(2, 1, 1);
     CU(cuCtxSynchronize());
     if (!strcmp(way, "ring")) {
-        cross(3);
+        cross(0, 3);
         CU(cuEventRecord(event, streams[0]));
         CU(cuStreamWaitEvent(streams[3], event, 0));
         send_fill(streams[3]);
@@ -82,7 +83,11 @@ static void hang(const char *way)
         CU(cuLaunchHostFunc(streams[0], wait_for_ever, NULL));
         give(0, 0, 1);
     } else {
-        cross(2);
+        if (!strcmp(way, "pairs"))
+            wait_for(4, 2);
+        cross(0, 2);
+        if (!strcmp(way, "pairs"))
+            cross(2, 2);
     }
 }
 

@@ -100,17 +100,10 @@ static void name(struct view *v, uint64_t seq)
 /* Lists each cycle in the order in which its commands wait for each other. */
 static void make_cycles(struct tsm_table *t, struct view *v, size_t top)
 {
-    uint32_t done = 0;
-
     begin_nodes(t, true);
-    for (size_t i = 0; i < v->hang.node_count; i++) {
-        const struct tsm_hang_node *first = &v->hang.nodes[i], *n = first;
-        const enum tsm_hindrance hindrance = v->outcomes.list[first->command].hindrance;
+    for (size_t i = 0; i < v->hang.cycle_count; i++) {
+        const struct tsm_hang_node *first = &v->hang.nodes[v->hang.cycles[i]], *n = first;
 
-        /* Cycles are numbered in this order; each begins with what waits for another stream. */
-        if (first->cycle != done + 1 || hindrance == TSM_HINDRANCE_STREAM)
-            continue;
-        done++;
         do {
             tsm_table_number(t, n->cycle);
             put_node(t, v, n);
@@ -170,7 +163,7 @@ static void print_text(struct view *v, const struct tsm_table *tables, size_t co
         printf("%zu commands have not finished; none of them wait for each other\n\n",
                v->hang.node_count);
     else
-        printf("%zu commands have not finished; some wait for each other: %u %s\n\n",
+        printf("%zu commands have not finished; some wait for each other: %zu %s\n\n",
                v->hang.node_count, v->hang.cycle_count,
                v->hang.cycle_count == 1 ? "cycle" : "cycles");
     for (size_t i = 0, printed = 0; i < count; i++) {
