@@ -24,7 +24,7 @@ enum look { LOOK_KERNEL, LOOK_COPY, LOOK_ORDER, LOOK_OTHER, LOOK_HOST, LOOK_COUN
 static const struct {
     const char *what, *fill;
 } looks[LOOK_COUNT] = {
-    [LOOK_KERNEL] = {"kernel, graph", "#cfe2f3"}, [LOOK_COPY] = {"copy, fill", "#fff2cc"},
+    [LOOK_KERNEL] = {"kernel, graph, submit", "#cfe2f3"}, [LOOK_COPY] = {"copy, fill", "#fff2cc"},
     [LOOK_ORDER] = {"event, wait", "#ffffff"},    [LOOK_OTHER] = {"other command", "#e8e8e8"},
     [LOOK_HOST] = {"the program's", "#f4cccc"},
 };
@@ -81,6 +81,7 @@ static enum look look_of(const struct tsm_dependency_node *n)
     switch (tsm_work_of_type(n->schema).work) {
     case TSM_WORK_KERNEL:
     case TSM_WORK_GRAPH:
+    case TSM_WORK_SUBMIT:
         return LOOK_KERNEL;
     case TSM_WORK_COPY:
     case TSM_WORK_FILL:
