@@ -74,7 +74,7 @@ def check_legend(picture, greys):
     shown = {reason for reason, text in LEGEND.items() if text in picture.legend}
     assert shown <= drawn and (greys or shown == drawn), (shown, drawn)
     assert ('redundant, of each kind' in picture.legend) == greys, picture.legend
-    assert 'kernel, graph' in picture.legend and 'copy, fill' in picture.legend
+    assert 'kernel, graph, submit' in picture.legend and 'copy, fill' in picture.legend
 
 
 def check_drawn(text, picture):
