@@ -19,6 +19,11 @@ struct without {
     struct tsm_dependencies order;
     uint64_t pair_count;
     bool is_guessed; /* the order that is known does not say all that it waits for */
+    /* Writes of the program are noticed at the next command: until then they may have been made
+     * right behind the wait, and before others. */
+    uint64_t *before; /* of each stream: what was over without the wait; NULL: a command came */
+    size_t before_count;
+    bool may_be_used; /* by such a write */
 };
 
 struct finding {
@@ -88,6 +93,41 @@ static void compare_wait(const struct finding *f, struct without *one,
     }
 }
 
+/* Tests whether what the program wrote may have been written before other waits that order it as
+ * the one that is left out did. */
+static void compare_write(const struct finding *f, struct without *one,
+                          const struct sbt_record *record, const struct tsm_accessing *to)
+{
+    for (size_t i = 0; i < f->order.stream_count && !one->may_be_used; i++) {
+        const uint32_t stream = f->order.streams[i].number;
+        const uint64_t last = tsm_dependencies_over_until(&one->order, record, false, stream);
+        uint64_t position = (i < one->before_count ? one->before[i] : 0) + 1;
+
+        for (; position <= last && !one->may_be_used; position++) {
+            const struct tsm_accessing *from =
+                tsm_command_accesses_at(&f->accesses, stream, position);
+            struct tsm_access_conflict conflict;
+
+            one->may_be_used =
+                one->pair_count++ >= PAIRS_MAX ||
+                (from && tsm_command_accesses_conflict(&conflict, &f->accesses, from, to));
+        }
+    }
+}
+
+/* Notes what is over without a wait that is left out. */
+static int remember_before(struct finding *f, struct without *one, const struct sbt_record *record)
+{
+    one->before = calloc(f->order.stream_count + 1, sizeof(*one->before));
+    if (!one->before)
+        return no_memory();
+    one->before_count = f->order.stream_count;
+    for (size_t i = 0; i < one->before_count; i++)
+        one->before[i] =
+            tsm_dependencies_over_until(&one->order, record, false, f->order.streams[i].number);
+    return 0;
+}
+
 /* Compares the record that was noted last with all that it comes after because of one wait. */
 static int compare_record(struct finding *f, const struct sbt_record *record)
 {
@@ -101,9 +141,15 @@ static int compare_record(struct finding *f, const struct sbt_record *record)
     for (size_t i = 0; i < f->order.stream_count; i++)
         f->until[i] = tsm_dependencies_over_until(&f->order, record, to->position != 0,
                                                   f->order.streams[i].number);
-    for (size_t i = 0; i < f->count; i++)
-        if (f->list[i].use->seq < record->seq && !is_certain(f->list[i].use))
-            compare_wait(f, &f->list[i], record, to);
+    for (size_t i = 0; i < f->count; i++) {
+        struct without *one = &f->list[i];
+
+        if (one->use->seq >= record->seq || is_certain(one->use))
+            continue;
+        compare_wait(f, one, record, to);
+        if (!to->position && one->before)
+            compare_write(f, one, record, to);
+    }
     return 0;
 }
 
@@ -143,15 +189,28 @@ static bool is_guessed(const struct tsm_call_node *call)
             tsm_call_traits(call->schema).traits & TSM_TRAIT_MAY_WAIT);
 }
 
+static int note_without(struct finding *f, struct without *one, const struct tsm_call_node *call)
+{
+    const bool is_it = one->use->seq == call->record->seq;
+    const int error = tsm_dependencies_note(&one->order, call);
+
+    one->is_guessed |= is_it && is_guessed(call);
+    if (is_it && !error && !call->is_command)
+        return remember_before(f, one, call->record);
+    if (call->is_command) {
+        free(one->before);
+        one->before = NULL;
+    }
+    return error;
+}
+
 static int note_call(void *user, const struct tsm_call_node *call)
 {
     struct finding *f = user;
     int error = tsm_dependencies_note(&f->order, call);
 
-    for (size_t i = 0; i < f->count && !error; i++) {
-        f->list[i].is_guessed |= f->list[i].use->seq == call->record->seq && is_guessed(call);
-        error = tsm_dependencies_note(&f->list[i].order, call);
-    }
+    for (size_t i = 0; i < f->count && !error; i++)
+        error = note_without(f, &f->list[i], call);
     if (!error)
         error = tsm_command_accesses_note(&f->accesses, f->reader, call);
     return error || !call->is_command ? error : compare_record(f, call->record);
@@ -195,10 +254,14 @@ int tsm_wait_uses_find(struct tsm_wait_use *list, size_t count, struct sbt_reade
     }
     error = f.list ? tsm_model_pass(&counts, reader, NULL, &visitor) : no_memory();
     for (size_t i = 0; i < count && f.list; i++)
-        if (!is_certain(&list[i]) && (f.order.stream_count > STREAMS_MAX || f.list[i].is_guessed))
+        if ((!is_certain(&list[i]) &&
+             (f.order.stream_count > STREAMS_MAX || f.list[i].is_guessed)) ||
+            (list[i].kind == TSM_WAIT_USE_NOTHING && f.list[i].may_be_used))
             list[i].kind = TSM_WAIT_USE_UNKNOWN;
-    for (size_t i = 0; i < count && f.list; i++)
+    for (size_t i = 0; i < count && f.list; i++) {
         tsm_dependencies_finish(&f.list[i].order);
+        free(f.list[i].before);
+    }
     tsm_dependencies_finish(&f.order);
     tsm_command_accesses_finish(&f.accesses);
     free(f.list);

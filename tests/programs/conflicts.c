@@ -7,7 +7,8 @@
  * other ordered   the same with an event between them stored    a kernel that reaches memory by an
  * address in memory variable  a kernel and a variable of its module random SEED STEPS   copies,
  * fills, kernels, events, waits many N    N allocations, each filled, and copied from parts N   N
- * fills within one allocation, and kernels that reach all of it
+ * fills within one allocation, and kernels that reach all of it written   the program writes what
+ * a copy has read, between two waits
  */
 #include "tests/programs/program.h"
 
@@ -66,6 +67,15 @@ static void stored(void)
     CU(cuMemcpyHtoD_v2(memories[1] + 8, &memories[2], 8));
     launch_fill(memories[0], streams[0]);
     CU(cuMemsetD8Async(memories[2], 1, 8, streams[1]));
+}
+
+static void written(void)
+{
+    CU(cuMemcpyDtoDAsync_v2(memories[0], memories[KINDS - 1], SIZE, streams[1]));
+    CU(cuStreamSynchronize(streams[1]));
+    memset(pinned, 7, SIZE);
+    CU(cuCtxSynchronize());
+    CU(cuMemcpyDtoDAsync_v2(memories[1], memories[KINDS - 1], SIZE, streams[1]));
 }
 
 static void variable(CUmodule module)
@@ -180,6 +190,8 @@ int main(int argc, char **argv)
         stored();
     else if (!strcmp(kind, "variable"))
         variable(module);
+    else if (!strcmp(kind, "written"))
+        written();
     else if (!strcmp(kind, "function"))
         function();
     else if (!strcmp(kind, "many"))
