@@ -37,6 +37,7 @@ struct loose {
     struct snapshot *used[SOURCES_MAX]; /* by its sources */
     size_t used_count;
     bool is_in_turn;
+    bool is_opening; /* an earlier command waits for it */
 };
 
 static int no_memory(void)
@@ -179,6 +180,18 @@ static int link_awaited(void *user, const struct tsm_object_link *link, uint64_t
                                        .is_alone = link->is_alone || link->is_early});
 }
 
+/* A command that was sent before waits for what the host does in this call. */
+static int link_opened(void *user, uint64_t object, uint64_t seq)
+{
+    struct loose *l = user;
+
+    l->is_opening = true;
+    return tsm_dependency_edge_add(l->d, &(struct tsm_dependency){.from = l->call->record->seq,
+                                                                  .to = seq,
+                                                                  .object = key_of(l, object),
+                                                                  .reason = TSM_DEPENDS_SIGNAL});
+}
+
 static int note_objects(struct loose *l)
 {
     const struct tsm_object_visitor visitor = {.user = l,
@@ -188,7 +201,8 @@ static int note_objects(struct loose *l)
                                                .dropped = link_dropped,
                                                .waited = link_waited,
                                                .in_turn = wait_in_turn,
-                                               .awaited = link_awaited};
+                                               .awaited = link_awaited,
+                                               .opened = link_opened};
 
     if (l->call->record->flags & SBT_RECORD_UNFINISHED)
         return 0;
@@ -308,7 +322,7 @@ static int note_host(struct loose *l)
         error = tsm_dependency_source_last(d, s, record, TSM_DEPENDS_HOST);
     else if (!error && is_wait && tsm_work_waits_for_all(l->call))
         error = tsm_dependency_source_owned(d, t, l->call->owner, record);
-    if (error || (!is_wait && !d->source_count))
+    if (error || (!is_wait && !d->source_count && !l->is_opening))
         return error;
     return tsm_dependency_wait_finish(d, record);
 }

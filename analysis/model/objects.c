@@ -13,6 +13,7 @@
 /* A command that waits for a value which nothing that was sent so far brings. */
 struct waiter {
     uint64_t value, seq;
+    bool is_exact; /* for this one alone */
 };
 
 /* An object that commands and the host change, and both look at. */
@@ -125,7 +126,7 @@ static int tell_waiters(const struct noting *n, struct tsm_object *o,
     int error = 0;
 
     for (size_t i = 0; i < o->waiter_count; i++)
-        if (link->value < o->waiters[i].value)
+        if (o->waiters[i].is_exact || link->value < o->waiters[i].value)
             o->waiters[left++] = o->waiters[i];
         else if (!error && n->visitor->awaited)
             error = n->visitor->awaited(n->visitor->user, link, object, o->waiters[i].seq);
@@ -236,6 +237,48 @@ static void note_set(const struct noting *n, struct tsm_object *o, uint64_t valu
     o->rest = value;
 }
 
+static int add_waiter(const struct noting *n, struct tsm_object *o, uint64_t value, bool is_exact)
+{
+    if (o->waiter_count >= WAITERS_MAX)
+        return 0;
+    return TSM_ARRAY_PUSH(o->waiters, o->waiter_count, o->waiter_capacity,
+                          (struct waiter){value, n->call->record->seq, is_exact})
+               ? 0
+               : no_memory();
+}
+
+/* Tells those that wait for it that the host has brought the object to a value, by a call that
+ * changes it. */
+static int open_for(const struct noting *n, struct tsm_object *o, uint64_t object, uint64_t value)
+{
+    size_t left = 0;
+    int error = 0;
+
+    for (size_t i = 0; i < o->waiter_count; i++) {
+        const struct waiter *w = &o->waiters[i];
+
+        if (w->is_exact ? w->value != value : w->value > value)
+            o->waiters[left++] = *w;
+        else if (!error && n->visitor->opened)
+            error = n->visitor->opened(n->visitor->user, object, w->seq);
+    }
+    o->waiter_count = left;
+    return error;
+}
+
+static int note_raised(const struct noting *n, struct tsm_object *o, uint64_t object,
+                       uint64_t value)
+{
+    o->raised = value > o->raised ? value : o->raised;
+    return open_for(n, o, object, o->raised);
+}
+
+/* The host has changed a value that nothing else changes meanwhile. */
+static int note_changed(const struct noting *n, struct tsm_object *o, uint64_t object)
+{
+    return is_value_known(n, o) && !o->count ? open_for(n, o, object, o->rest) : 0;
+}
+
 /* Commands that still lower it will do so from the new value. */
 static int note_swapped(const struct noting *n, struct tsm_object *o,
                         const struct tsm_wait_step *step)
@@ -248,18 +291,7 @@ static int note_swapped(const struct noting *n, struct tsm_object *o,
         o->rest = step->value - (step->before - o->rest);
     } else
         note_set(n, o, step->value);
-    return error;
-}
-
-static void note_raised(struct tsm_object *o, uint64_t value)
-{
-    size_t left = 0;
-
-    o->raised = value > o->raised ? value : o->raised;
-    for (size_t i = 0; i < o->waiter_count; i++)
-        if (o->waiters[i].value > o->raised)
-            o->waiters[left++] = o->waiters[i];
-    o->waiter_count = left;
+    return error ? error : note_changed(n, o, step->object);
 }
 
 /* ---- commands that wait -----------------------------------------------------------------------
@@ -296,12 +328,7 @@ static int wait_for_value(const struct noting *n, struct tsm_object *o,
         return error;
     if (beyond)
         return say_waited(n, beyond, step);
-    if (o->waiter_count >= WAITERS_MAX)
-        return 0;
-    return TSM_ARRAY_PUSH(o->waiters, o->waiter_count, o->waiter_capacity,
-                          (struct waiter){step->value, n->call->record->seq})
-               ? 0
-               : no_memory();
+    return add_waiter(n, o, step->value, false);
 }
 
 static int wait_for(const struct noting *n, struct tsm_object *o, const struct tsm_wait_step *step)
@@ -324,8 +351,10 @@ static int wait_for_exact(const struct noting *n, struct tsm_object *o,
 {
     int error = 0;
 
-    if (o->is_foreign || !is_value_known(n, o) || step->value != o->rest)
+    if (o->is_foreign || !n->visitor->waited || !is_value_known(n, o))
         return 0;
+    if (step->value != o->rest)
+        return o->count ? 0 : add_waiter(n, o, step->value, true);
     for (size_t i = 0; i < o->count && !error; i++)
         error = say_waited(n, &o->links[i], step);
     return error;
@@ -351,15 +380,14 @@ static int note_object(const struct noting *n, struct tsm_object *o,
         return note_held(n, o, step->object, step->value);
     case TSM_WAIT_SET:
         note_set(n, o, step->value);
-        return 0;
+        return note_changed(n, o, step->object);
     case TSM_WAIT_ADD:
         o->rest += step->value;
-        return 0;
+        return note_changed(n, o, step->object);
     case TSM_WAIT_SWAP:
         return note_swapped(n, o, step);
     case TSM_WAIT_RAISE:
-        note_raised(o, step->value);
-        return 0;
+        return note_raised(n, o, step->object, step->value);
     case TSM_WAIT_BINARY:
         o->is_binary = true;
         return 0;

@@ -38,6 +38,8 @@ struct tsm_object_visitor {
     void (*in_turn)(void *user);
     /* This command brings the object to a value that an earlier command waits for. */
     int (*awaited)(void *user, const struct tsm_object_link *link, uint64_t object, uint64_t seq);
+    /* The host brings the object to such a value in this call. */
+    int (*opened)(void *user, uint64_t object, uint64_t seq);
 };
 
 /* A zeroed struct with `reader` and `links_max` knows none. */

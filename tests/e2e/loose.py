@@ -33,11 +33,11 @@ class Graph:
         """node -> commands that are over when it begins, or, of a wait, returns; by the edges that are used."""
         into, begins, ends = {}, {}, {}
         for edge in filter(is_used, self.edges):
-            into.setdefault(edge['to'], []).append(edge)
+            if edge['from'] < edge['to']:  # else the host opens what waits
+                into.setdefault(edge['to'], []).append(edge)
         for seq in sorted(self.nodes):
             begins[seq], parts = set(), set()
             for edge in into.get(seq, ()):
-                assert edge['from'] < seq, edge
                 (parts if edge['part'] else begins[seq]).update(self.over_with(edge, begins, ends))
             ends[seq] = begins[seq] | parts | ({seq} if self.nodes[seq]['command'] else set())
         return begins
@@ -50,6 +50,10 @@ class Graph:
             for before in self.until(start['stream'], self.commands[edge['from']]['position'] - 1):
                 found |= ends[before]
         return found
+
+    def openings(self):
+        """Edges from calls of the host that bring an object to a value that an earlier command waits for."""
+        return [(edge['from'], edge['to']) for edge in self.edges if edge['from'] > edge['to']]
 
     def check_times(self, waits=()):
         """No command ran before what it had to wait for had ended, by the times that were measured. `waits`: begins of the

@@ -80,7 +80,7 @@ class Naive:
     def learn(self, r, signal, value):
         found = self.wait_for(signal, value)
         self.known[r['thread']] = self.known.get(r['thread'], set()) | found
-        if found or r['kind'] == 'sync':
+        if found or r['kind'] == 'sync' or r['kind'] == 'state':
             self.over[r['seq']] = self.known[r['thread']]
 
     def note(self, r, is_command):
@@ -94,8 +94,10 @@ class Naive:
             self.signals[args['signal']] = {'links': [], 'rest': args['value']}
         elif call.startswith(('hsa_signal_store', 'hsa_signal_silent_store')):
             self.signals[args['signal']]['rest'] = args['value']
+            self.over[r['seq']] = self.known.get(r['thread'], set())
         elif call.startswith('hsa_signal_subtract'):
             self.signals[args['signal']]['rest'] -= args['value']
+            self.over[r['seq']] = self.known.get(r['thread'], set())
         elif 'value' in args and args.get('signal') and (r['kind'] == 'sync' or '_load_' in call):
             self.learn(r, args['signal'], args['value'])
 
@@ -169,6 +171,7 @@ def main():
         for program in ('hsa_dispatch', 'hsa_pipeline', 'hsa_queues', 'hsa_threads', 'hsa_gated', 'hsa_rounds'):
             graph = record(folder / 't.sbt', program)
             assert graph.over() == graph.over(lambda edge: True), program
+            assert graph.openings() or program != 'hsa_gated', 'nothing opens the gate'
             print(program, len(graph.commands), len(graph.edges), graph.check_times(['aql_barrier']))
     print(sums)
 

@@ -48,11 +48,12 @@ class Naive:
         self.over = {}  # command -> over when it begins; wait -> when it returns
         self.known, self.queue = set(), set()  # one thread, one queue: over when all of it has ended
         self.binary, self.signals, self.raised, self.fences = set(), {}, {}, {}
+        self.gated, self.openings = set(), []  # waits for a value that no command brings; who brings it
         for r in graph.records:
             if r['api'] == 'vulkan' and 'failed' not in r['flags']:
                 self.note(r)
 
-    def wait_for(self, semaphore, value):
+    def wait_for(self, r, semaphore, value):
         signals = self.signals.setdefault(semaphore, [])
         if semaphore in self.binary:
             found = [over for _, over, _ in signals]
@@ -61,6 +62,8 @@ class Naive:
         if value <= self.raised.get(semaphore, 0):
             return set()
         found = [over for comes_to, over, _ in signals if comes_to <= value]
+        if not signals:
+            self.gated.add((r['seq'], semaphore, value))
         if value not in [comes_to for comes_to, _, _ in signals]:
             found += [over for _, over, _ in sorted((s for s in signals if s[0] > value), key=lambda s: s[0])[:1]]
         return set().union(*found)
@@ -71,7 +74,7 @@ class Naive:
         signals, batches = [], list(batches_of(r['args']))
         for number, (waits, signalled) in enumerate(batches):
             for semaphore, value, is_all in waits:
-                found = self.wait_for(semaphore, value)
+                found = self.wait_for(r, semaphore, value)
                 (begin if is_all and number == 0 else parts).update(found)
             for semaphore, value, is_all in signalled:
                 over = set()
@@ -102,6 +105,8 @@ class Naive:
             self.submit(r)
         elif call == 'vkSignalSemaphore':
             self.raised[args['pSignalInfo']['semaphore']] = args['pSignalInfo']['value']
+            self.openings += [(r['seq'], seq) for seq, *gate in self.gated if gate == list(args['pSignalInfo'].values())[-2:]]
+            self.over[r['seq']] = self.known
         elif call in ('vkQueueWaitIdle', 'vkDeviceWaitIdle'):
             self.learn(r, self.queue)
         elif call == 'vkWaitForFences':
@@ -121,7 +126,10 @@ class Naive:
 
 def check(folder, number):
     graph = record(folder / f'{number}.sbt', 'vk_order', str(number))
-    over, naive = graph.over(), Naive(graph).over
+    simple = Naive(graph)
+    over, naive = graph.over(), simple.over
+    assert set(graph.openings()) == set(simple.openings), (graph.openings(), simple.openings)
+    assert bool(simple.openings) == bool(number % 2), number
     assert over == graph.over(lambda edge: True), f'{number}: an edge is redundant and says more than others'
     for seq in graph.nodes:
         assert over[seq] == naive.get(seq, set()), \

@@ -227,7 +227,9 @@ static void put_edge(struct drawing *d, const struct tsm_dependency *edge,
         printf("%s\"", edge->is_part ? ", a part waits" : "");
         if (edge->is_begin)
             printf(", arrowhead=empty");
-        if (is_same_column(from, to))
+        if (edge->from > edge->to) /* the program lets it go on later */
+            printf(", constraint=false");
+        else if (is_same_column(from, to))
             printf(", weight=100");
     }
     puts("]");
