@@ -32,11 +32,9 @@ static const char *kernel_of(struct sbt_reader *reader, const struct sbt_record 
 static int add_edges(struct tsm_dependency_graph *g, const struct tsm_dependency *list,
                      size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (!TSM_ARRAY_PUSH(g->edges, g->edge_count, g->edge_capacity, list[i]))
             return no_memory();
-        g->counts[list[i].reason][list[i].is_redundant]++;
-    }
     return 0;
 }
 
@@ -68,8 +66,6 @@ static int add(struct making *m, const struct sbt_record *record, const struct s
     }
     if (!d->is_node && !node.writes)
         return 0;
-    g->command_count += is_command;
-    g->wait_count += !is_command && schema->kind == SBT_KIND_SYNC;
     error = add_edges(g, d->found, d->found_count);
     if (!error && m->memory)
         error = add_edges(g, m->memory->found, m->memory->found_count);

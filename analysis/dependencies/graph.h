@@ -24,10 +24,8 @@ struct tsm_dependency_graph {
     size_t node_count, node_capacity;
     struct tsm_dependency *edges; /* by what they lead to */
     size_t edge_count, edge_capacity;
-    uint64_t command_count, wait_count;
     uint64_t passed_count; /* commands of APIs that are not known: they are in no edge */
-    uint64_t counts[TSM_DEPENDS_COUNT][2]; /* edges by reason: needed, redundant */
-    uint64_t left_out; /* edges of memory that were too many, and records that came late */
+    uint64_t left_out;     /* edges of memory that were too many, and records that came late */
 };
 
 /* Reads the trace; `has_memory`: with the edges of memory_edges.h. Finish it in any case. */

@@ -177,6 +177,18 @@ def check_redundant(nodes, edges):
     return count
 
 
+def check_summary(name, middle):
+    """What is printed is of what was selected, as the rest is."""
+    for options in ([], [f'--range={middle}:'], [f'--range=:{middle}', '--streams=1']):
+        text, graph = tool('graph', *options, name), json.loads(tool('graph', '--json', *options, name))
+        rows = {}
+        for edge in graph['edges']:
+            rows.setdefault(edge['reason'], [0, 0])[edge['redundant']] += 1
+        assert text.startswith(f"{sum(node['command'] for node in graph['nodes'])} commands, "), (options, text)
+        for reason, (needed, redundant) in rows.items():
+            assert any(line.split() == [*reason.split(), str(needed), str(redundant)] for line in text.splitlines()), (options, reason, rows, text)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -200,6 +212,8 @@ def main():
                     assert naive[seq] == before[seq] & commands, (seq, naive[seq] ^ (before[seq] & commands))
                 compared += len(commands)
             print(f'{words[0]}: {len(nodes)} nodes, {len(edges)} edges, {count} pairs in order, {more} edges needed')
+            if words == ['streams']:
+                check_summary(name, sorted(nodes)[len(nodes) // 2])
             pairs += count
             needed += more
         assert pairs > 1000 and needed > 500 and compared > 500, (pairs, needed, compared)

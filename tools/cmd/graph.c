@@ -167,18 +167,46 @@ static const char *call_name(const struct tsm_dependency_node *node)
 
 /* ---- summary --------------------------------------------------------------------------------- */
 
-static void make_reasons(struct tsm_table *t, const struct tsm_dependency_graph *g)
+/* Counts of what is selected. */
+struct counts {
+    uint64_t commands, waits;
+    uint64_t edges[TSM_DEPENDS_COUNT][2]; /* by reason: needed, redundant */
+};
+
+static struct counts count_selected(const struct run *run)
+{
+    const struct tsm_dependency_graph *g = &run->graph;
+    struct counts c = {0};
+
+    for (size_t i = 0; i < g->node_count; i++) {
+        const struct tsm_dependency_node *node = &g->nodes[i];
+
+        if (!is_selected(run, node))
+            continue;
+        c.commands += node->is_command;
+        c.waits += !node->is_command && node->schema && node->schema->kind == SBT_KIND_SYNC;
+        for (size_t e = node->first_edge; e < node[1].first_edge; e++) {
+            const struct tsm_dependency_node *from = tsm_dependency_graph_find(g, g->edges[e].from);
+
+            if (from && is_selected(run, from))
+                c.edges[g->edges[e].reason][g->edges[e].is_redundant]++;
+        }
+    }
+    return c;
+}
+
+static void make_reasons(struct tsm_table *t, const struct counts *c)
 {
     t->title = "edges";
     tsm_table_column(t, "reason", "reason", TSM_CELL_TEXT);
     tsm_table_column(t, "needed_count", "needed", TSM_CELL_COUNT);
     tsm_table_column(t, "redundant_count", "redundant", TSM_CELL_COUNT);
     for (unsigned i = 0; i < TSM_DEPENDS_COUNT; i++) {
-        if (!g->counts[i][0] && !g->counts[i][1])
+        if (!c->edges[i][0] && !c->edges[i][1])
             continue;
         tsm_table_text(t, tsm_dependency_reason_name((enum tsm_dependency_reason)i));
-        tsm_table_number(t, g->counts[i][0]);
-        tsm_table_number(t, g->counts[i][1]);
+        tsm_table_number(t, c->edges[i][0]);
+        tsm_table_number(t, c->edges[i][1]);
     }
 }
 
@@ -288,12 +316,12 @@ static void print_summary(const struct run *run)
 {
     struct tsm_table reasons = {.name = "reasons"}, useless = {.name = "redundant_waits"},
                      unordered = {.name = "unordered"};
+    const struct counts counts = count_selected(run);
 
-    make_reasons(&reasons, &run->graph);
+    make_reasons(&reasons, &counts);
     make_useless(&useless, run);
     make_unordered(&unordered, run);
-    printf("%" PRIu64 " commands, %" PRIu64 " waits of the host\n", run->graph.command_count,
-           run->graph.wait_count);
+    printf("%" PRIu64 " commands, %" PRIu64 " waits of the host\n", counts.commands, counts.waits);
     if (reasons.row_count) {
         putchar('\n');
         tsm_table_print(&reasons, 0);
