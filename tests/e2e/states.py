@@ -109,6 +109,13 @@ def check_real():
     assert all(word in text for word in ('commands', 'streams', 'engines', 'devices', 'running', 'latency')), text
 
 
+def check_refused():
+    """Nothing that is asked for is left out without a word."""
+    for option in '--range=20:30', '--streams=1', '--calls=cuMem*', '--failed', '--limit=3', '--stacks', '--tree':
+        done = tool('view', '--states', option, 'real.sbt', status=2)
+        assert 'whole trace' in done.stderr and not done.stdout, (option, done)
+
+
 def main():
     waits = 0
     for words in RUN:
@@ -116,6 +123,7 @@ def main():
         waits += check('a.sbt', words)
     assert waits > 10, waits
     check_real()
+    check_refused()
 
 
 with tempfile.TemporaryDirectory() as folder:

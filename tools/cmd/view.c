@@ -285,12 +285,19 @@ static int view_tree(const struct view_values *v, const char *path)
 static int view_states(const struct view_values *v, const char *path)
 {
     struct sbt_reader *reader = tsm_trace_open(path);
+    struct sbt_filter filter = {0};
     size_t noted = 0;
     int status;
 
     if (!reader)
         return TSM_EXIT_ERROR;
-    status = tsm_states_view(reader, v->json);
+    if (tsm_selection_filter(&filter, reader, &v->streams, &v->range))
+        status = tsm_complain_error();
+    else if (tsm_selection_is_part(&filter) || v->calls || v->failed || v->limit || v->stacks ||
+             v->kernel || v->tree)
+        status = tsm_complain("--states shows the whole trace, and goes with --json alone");
+    else
+        status = tsm_states_view(reader, v->json);
     tsm_trace_note_damage(reader, &noted);
     sbt_reader_destroy(reader);
     return status;
