@@ -162,6 +162,8 @@ static void put_node(const struct tsm_dependency_node *n)
         putchar(' ');
         put_text(tsm_clean(n->kernel), SIZE_MAX);
     }
+    if (n->is_command)
+        printf(", stream %u", n->stream);
     printf(", thread %u\"]\n", n->thread);
 }
 
@@ -277,7 +279,8 @@ static void put_column(const struct drawing *d, size_t first, size_t end)
                    d->nodes[i - 1]->seq, d->nodes[i]->seq);
 }
 
-/* Writes columns, each with a head above its first node; all heads are in one line. */
+/* Writes columns. Of a few, each has a head above its first node, and all heads are in one line:
+ * Graphviz puts them side by side, in the order with the fewest crossings. */
 static void put_columns(const struct drawing *d)
 {
     size_t count = 0;
@@ -292,9 +295,13 @@ static void put_columns(const struct drawing *d)
                    "    c%zu -> n%" PRIu64 " [style=invis, weight=100]\n",
                    first, first, d->nodes[first]->seq);
         puts("  }");
-        if (count <= COLUMNS_MAX && end < d->count)
-            printf("  {rank=same; c%zu -> c%zu [style=invis]}\n", first, end);
     }
+    if (count > COLUMNS_MAX)
+        return;
+    fputs("  {rank=same", stdout);
+    for (size_t first = 0; first < d->count; first = column_end(d, first))
+        printf("; c%zu", first);
+    puts("}");
 }
 
 static void put_line(const char *what, const char *color, const char *style)
