@@ -331,7 +331,10 @@ int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_reco
     int error;
 
     begin(d);
-    d->unseen_count += record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST);
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST)) {
+        d->unseen_count++;
+        d->objects.unseen_count++;
+    }
     if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_COMPLETE))
         return 0;
     of = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);

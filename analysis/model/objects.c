@@ -13,7 +13,8 @@
 /* A command that waits for a value which nothing that was sent so far brings. */
 struct waiter {
     uint64_t value, seq;
-    bool is_exact; /* for this one alone */
+    uint64_t unseen; /* unseen_count when it began */
+    bool is_exact;   /* for this one alone */
 };
 
 /* An object that commands and the host change, and both look at. */
@@ -134,6 +135,42 @@ static int tell_waiters(const struct noting *n, struct tsm_object *o,
     return error;
 }
 
+static bool is_value_known(const struct noting *n, const struct tsm_object *o)
+{
+    return o->is_known && o->unseen == n->all->unseen_count;
+}
+
+/* Tells those that wait for the value to which all that lower the object bring it now. */
+static int note_lowered(const struct noting *n, struct tsm_object *o, uint64_t object)
+{
+    size_t left = 0;
+    int error = 0;
+
+    o->rest--;
+    for (size_t i = 0; i < o->waiter_count; i++) {
+        const struct waiter w = o->waiters[i];
+
+        if (!w.is_exact || w.value != o->rest)
+            o->waiters[left++] = w;
+        else if (is_value_known(n, o) && w.unseen == n->all->unseen_count && n->visitor->awaited)
+            for (size_t k = 0; k < o->count && !error; k++)
+                error = n->visitor->awaited(n->visitor->user, &o->links[k], object, w.seq);
+    }
+    o->waiter_count = left;
+    return error;
+}
+
+/* Forgets who waits for one value: it may have come, unseen. */
+static void forget_exact(struct tsm_object *o)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < o->waiter_count; i++)
+        if (!o->waiters[i].is_exact)
+            o->waiters[left++] = o->waiters[i];
+    o->waiter_count = left;
+}
+
 static int add_link(const struct noting *n, struct tsm_object *o, const struct tsm_wait_step *step)
 {
     const struct sbt_record *record = n->call->record;
@@ -163,8 +200,7 @@ static int add_link(const struct noting *n, struct tsm_object *o, const struct t
         return no_memory();
     }
     sift_up(o, o->count - 1);
-    o->rest -= step->kind == TSM_WAIT_LOWERS;
-    return 0;
+    return step->kind == TSM_WAIT_LOWERS ? note_lowered(n, o, step->object) : 0;
 }
 
 /* Says of a link that it is over. One of which only some stages have ended stays unsaid. */
@@ -193,15 +229,12 @@ static int note_reached(const struct noting *n, struct tsm_object *o, uint64_t o
 /* ---- values -----------------------------------------------------------------------------------
  */
 
-static bool is_value_known(const struct noting *n, const struct tsm_object *o)
-{
-    return o->is_known && o->unseen == n->all->unseen_count;
-}
-
 /* The host saw the value that is left when all have ended. */
 static int note_held(const struct noting *n, struct tsm_object *o, uint64_t object, uint64_t value)
 {
-    return is_value_known(n, o) && value == o->rest ? note_reached(n, o, object, UINT64_MAX) : 0;
+    return is_value_known(n, o) && !o->is_foreign && value == o->rest
+               ? note_reached(n, o, object, UINT64_MAX)
+               : 0;
 }
 
 /* Drops links of which the host has learnt. */
@@ -241,8 +274,9 @@ static int add_waiter(const struct noting *n, struct tsm_object *o, uint64_t val
 {
     if (o->waiter_count >= WAITERS_MAX)
         return 0;
-    return TSM_ARRAY_PUSH(o->waiters, o->waiter_count, o->waiter_capacity,
-                          (struct waiter){value, n->call->record->seq, is_exact})
+    return TSM_ARRAY_PUSH(
+               o->waiters, o->waiter_count, o->waiter_capacity,
+               (struct waiter){value, n->call->record->seq, n->all->unseen_count, is_exact})
                ? 0
                : no_memory();
 }
@@ -259,7 +293,7 @@ static int open_for(const struct noting *n, struct tsm_object *o, uint64_t objec
 
         if (w->is_exact ? w->value != value : w->value > value)
             o->waiters[left++] = *w;
-        else if (!error && n->visitor->opened)
+        else if (!error && n->visitor->opened && w->unseen == n->all->unseen_count)
             error = n->visitor->opened(n->visitor->user, object, w->seq);
     }
     o->waiter_count = left;
@@ -400,6 +434,8 @@ static int note_object(const struct noting *n, struct tsm_object *o,
         o->is_foreign = true;
         return 0;
     case TSM_WAIT_BITS:
+        forget_exact(o);
+        break;
     case TSM_WAIT_IN_TURN:
     case TSM_WAIT_UNSEEN:
         break;

@@ -132,6 +132,36 @@ static void test_packets(void)
     done(&m);
 }
 
+/* Who waits before anything brings the signal to the value hears of that later, and of nothing that
+ * comes behind. */
+static void test_gates(void)
+{
+    struct made m;
+    uint64_t by_packet, packet, set, again, by_host, opened, bits, cleared;
+
+    made_begin(&m);
+    PUT(CREATE, HOST, 1, 1);
+    by_packet = PUT(BARRIER_AND, 0, 0, 0, 1);
+    packet = PUT(PACKET, 1, 1, BARRIER);
+    PUT(WAIT, HOST, 1, 0);
+    set = PUT(STORE, HOST, 1, 1);
+    again = PUT(STORE, HOST, 1, 0);
+    PUT(STORE, HOST, 1, 1);
+    by_host = PUT(BARRIER_AND, 0, 0, 0, 1);
+    PUT(ADD, HOST, 1, 1);
+    opened = PUT(SUBTRACT, HOST, 1, 2);
+    PUT(STORE, HOST, 1, 1);
+    bits = PUT(BARRIER_AND, 0, 0, 0, 1);
+    PUT(AND, HOST, 1, 0);
+    cleared = PUT(STORE, HOST, 1, 0);
+    look(&m);
+    CHECK(is_needed(packet, by_packet) && edge(packet, by_packet)->reason == TSM_DEPENDS_SIGNAL);
+    CHECK(!edge(set, by_packet) && !edge(again, by_packet));
+    CHECK(is_needed(opened, by_host) && !edge(packet, by_host));
+    CHECK(!edge(cleared, bits)); /* it may have gone on before */
+    done(&m);
+}
+
 /* Objects keep so many links: those with the smallest values go. */
 static void test_many(void)
 {
@@ -161,6 +191,7 @@ int main(void)
     test_semaphores();
     test_bindings();
     test_packets();
+    test_gates();
     test_many();
     return check_result();
 }

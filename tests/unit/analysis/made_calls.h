@@ -34,6 +34,7 @@ enum call {
     WAIT,
     LOAD,
     POINTER,
+    BARRIER_AND,
     CALL_COUNT
 };
 
