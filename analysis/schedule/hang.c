@@ -9,7 +9,7 @@
 
 #define NONE TSM_WORKLOAD_NONE
 #define WRITERS_MAX                                                                                \
-    64u /* that are looked at for one wait: with more it counts as one that goes on */
+    64u /* compared with one wait; a wait with more writers counts as one that ends */
 
 /* A write of a value. */
 struct value_write {

@@ -132,8 +132,8 @@ static void test_packets(void)
     done(&m);
 }
 
-/* Who waits before anything brings the signal to the value hears of that later, and of nothing that
- * comes behind. */
+/* Packets may wait before anything opens their signal. Then the first thing that does so has an edge
+ * to them, and nothing later has. */
 static void test_gates(void)
 {
     struct made m;
