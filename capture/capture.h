@@ -401,6 +401,11 @@ struct tsm_gpu_work {
 /* Writes the record like tsm_gpu_time_write(). */
 void tsm_gpu_work_write(const struct tsm_gpu_work *work);
 
+/* Writes an ACCESSES record (docs/FORMAT.md 10) like tsm_gpu_time_write(). `ranges`: of each one
+ * its address, size and flags (SBT_ACCESS_*). Of more than 4096 ranges it writes none. */
+void tsm_accesses_write(uint32_t stream, uint64_t position, const uint64_t (*ranges)[3],
+                        size_t count);
+
 /* The context of `stream` was destroyed: nothing that was sent runs any more, and of memory that
  * went with it nothing can be seen. A COMPLETE record, and what a synchronisation writes. */
 void tsm_stream_ended(struct tsm_stream *stream);

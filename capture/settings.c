@@ -112,6 +112,11 @@ static bool parse_vk_results(struct tsm_settings *out, const char *text)
     return parse_bool(&out->vk_results, text);
 }
 
+static bool parse_accesses(struct tsm_settings *out, const char *text)
+{
+    return parse_bool(&out->accesses, text);
+}
+
 static bool parse_vk_memory(struct tsm_settings *out, const char *text)
 {
     int i = parse_choice(text, (const char *const[]){"auto", "pages", "hash", "shadow", NULL});
@@ -417,6 +422,10 @@ static const struct tsm_setting table[] = {
      "the "
      "loader finds it.",
      parse_cupti},
+    {"TS_ACCESSES", "0|1", "0",
+     "Record which bytes of memory each CUDA command read and wrote, for `tracesmith graph "
+     "--memory`. The software GPU alone says so; kernels take some times as long there.",
+     parse_accesses},
     {"TS_DRM", "auto|off|all|calls", "auto",
      "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
      "recorded, whose driver makes them; all, besides it, but not inside its calls; calls, the "

@@ -68,6 +68,7 @@ struct tsm_settings {
     bool gpu_time_cupti;               /* ... of CUDA by CUPTI */
     char cupti[TSM_PATH_MAX];          /* TS_CUPTI: path of libcupti; empty: the usual names */
     bool gpu_time_commands;            /* ... and each one inside of a Vulkan command buffer */
+    bool accesses;                     /* TS_ACCESSES=1: which memory each command accessed */
     enum tsm_drm_mode drm;             /* TS_DRM=auto|off|all|calls */
     enum tsm_full_mode full;           /* TS_FULL=block|drop */
     size_t lane_size;                  /* TS_LANE_SIZE: bytes a thread; default 2 MiB */

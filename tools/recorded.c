@@ -85,25 +85,33 @@ static const char *shown_path(const char *path)
     return strncmp(path, folder, size) == 0 && path[size] == '/' ? path + size + 1 : path;
 }
 
-/* Says that --gpu-time had no effect. Reads up to the first GPU time. */
-static void note_gpu_time(struct sbt_reader *reader, const char *path)
+/* Says that a setting had no effect: there is no record of that kind. Reads up to the first one. */
+static void note_without(struct sbt_reader *reader, const char *path, const char *metadata,
+                         enum sbt_core_record call, const char *why)
 {
-    const char *setting = sbt_reader_metadata_find(reader, "setting.TS_GPU_TIME");
+    const char *setting = sbt_reader_metadata_find(reader, metadata);
     const struct sbt_record *record;
     struct sbt_cursor *cursor = NULL;
-    bool has_times = false;
+    bool is_there = false;
 
     if (!setting || strcmp(setting, "0") == 0 || strcmp(setting, "off") == 0 ||
         sbt_cursor_create(&cursor, reader, NULL, 1) < 0)
         return;
-    while (!has_times && sbt_cursor_next(cursor, &record) == 1)
-        has_times = record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME);
+    while (!is_there && sbt_cursor_next(cursor, &record) == 1)
+        is_there = record->type == SBT_TYPE(SBT_API_CORE, call);
     sbt_cursor_destroy(cursor);
-    if (!has_times)
-        tsm_note(
-            "%s: --gpu-time: no command has a GPU time; commands of CUDA and HSA have one, and "
-            "submits of Vulkan where the device's queue has timestamps",
-            path);
+    if (!is_there)
+        tsm_note("%s: %s", path, why);
+}
+
+static void note_settings(struct sbt_reader *reader, const char *path)
+{
+    note_without(reader, path, "setting.TS_GPU_TIME", SBT_CORE_GPU_TIME,
+                 "--gpu-time: no command has a GPU time; commands of CUDA and HSA have one, and "
+                 "submits of Vulkan where the device's queue has timestamps");
+    note_without(reader, path, "setting.TS_ACCESSES", SBT_CORE_ACCESSES,
+                 "--accesses: of no command is it known what it accessed; the software GPU says so "
+                 "of CUDA's (--emu)");
 }
 
 static void report_trace(const char *full_path)
@@ -125,7 +133,7 @@ static void report_trace(const char *full_path)
     double size_mb = stat(path, &info) == 0 ? (double)info.st_size / 1e6 : 0;
     tsm_note("%s: %s, %" PRIu32 " stream%s, %.*f MB, %s", path, what, totals->stream_count,
              totals->stream_count == 1 ? "" : "s", size_mb < 1 ? 3 : 1, size_mb, state);
-    note_gpu_time(reader, path);
+    note_settings(reader, path);
     sbt_reader_destroy(reader);
 }
 

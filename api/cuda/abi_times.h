@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A private interface of the software GPU's libcuda.so.1: when the device carried out what a call
- * sent, exactly, and without a command that would change it. NVIDIA's driver has nothing like it.
- * Whoever wants it looks for TSM_EMU_TIMES_SYMBOL in the library, a function of type
- * tsm_emu_times_function, and goes on without it where there is none.
+ * sent, exactly, and which memory that accessed, without a command that would change it. NVIDIA's
+ * driver has nothing like it. Whoever wants it looks for TSM_EMU_TIMES_SYMBOL in the library, a
+ * function of type tsm_emu_times_function, and goes on without it where there is none.
  *
  * Times are nanoseconds: of CLOCK_MONOTONIC, or in virtual time (TS_EMU_TIME=virtual, docs/emu.md),
  * where 0 is the first cuInit().
@@ -12,10 +12,11 @@
 #define API_CUDA_ABI_TIMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define TSM_EMU_TIMES_SYMBOL  "tsm_emu_times"
-#define TSM_EMU_TIMES_VERSION 2u
+#define TSM_EMU_TIMES_VERSION 3u
 
 struct tsm_emu_ticket; /* what one call sent to the device */
 
@@ -44,6 +45,8 @@ struct tsm_emu_work {
 
 /* Gets the commands of a ticket in the order in which they were sent, numbered from 0. */
 typedef void (*tsm_emu_work_visitor)(void *user, unsigned number, const struct tsm_emu_work *work);
+
+#define TSM_EMU_ACCESSES_MAX 1024u
 
 /* A command of a ticket has ended. `node`: the CUgraphNodeType that such a command is, -1: none.
  * Called on a thread of the device that holds its lock: calls nothing of the driver. */
@@ -96,6 +99,18 @@ struct tsm_emu_times {
 
     /* In virtual time: sets the calling thread's clock, also back. */
     void (*set_now)(uint64_t ns);
+
+    /* From version 3 on. */
+
+    /* Has the accesses of the ticket's commands observed, which makes kernels slower. Call it right
+     * after begin(). */
+    void (*observe)(struct tsm_emu_ticket *ticket);
+
+    /* Gives the ranges of memory that the commands of an observed ticket have accessed, as they are
+     * in an ACCESSES record (docs/FORMAT.md 10): of each one its address, size and flags
+     * (SBT_ACCESS_*), TSM_EMU_ACCESSES_MAX at most. The ticket is over; the list is its own.
+     * Returns false where not all are known. */
+    bool (*accesses)(struct tsm_emu_ticket *ticket, const uint64_t (**list)[3], size_t *count);
 };
 
 /* Returns NULL before cuInit(). Valid as long as the library is loaded. */

@@ -180,3 +180,22 @@ void tsm_gpu_work_write(const struct tsm_gpu_work *work)
     if (work->parent_count <= PARENTS_MAX)
         write_here(&note);
 }
+
+#define RANGES_MAX 4096u
+
+void tsm_accesses_write(uint32_t stream, uint64_t position, const uint64_t (*ranges)[3],
+                        size_t count)
+{
+    const uint32_t size = (uint32_t)(count * sizeof(*ranges));
+    const struct tsm_note note = {
+        .call = SBT_CORE_ACCESSES,
+        .stream = SBT_STREAM_NONE,
+        .slots = {stream, position, size},
+        .slot_count = 3,
+        .data = ranges,
+        .data_size = size,
+    };
+
+    if (count <= RANGES_MAX)
+        write_here(&note);
+}

@@ -131,6 +131,12 @@ static const struct sbt_field gpu_work_fields[] = {
     FIELD("parents", BYTES, NONE, ""),
 };
 
+static const struct sbt_field accesses_fields[] = {
+    FIELD("of_stream", UINT, OF_STREAM, ""),
+    FIELD("of_position", UINT, OF_POSITION, ""),
+    FIELD("ranges", BYTES, NONE, ""),
+};
+
 #define CORE(call_, name_, kind_, fields_)                                                         \
     [call_] = {                                                                                    \
         .type = SBT_TYPE(SBT_API_CORE, call_),                                                     \
@@ -161,6 +167,7 @@ static const struct sbt_schema core_schemas[] = {
     CORE(SBT_CORE_COMPLETE, "complete", SBT_KIND_META, complete_fields),
     CORE(SBT_CORE_HOST_RUNS, "host_runs", SBT_KIND_STATE, host_runs_fields),
     CORE(SBT_CORE_GPU_WORK, "gpu_work", SBT_KIND_META, gpu_work_fields),
+    CORE(SBT_CORE_ACCESSES, "accesses", SBT_KIND_META, accesses_fields),
 };
 
 static const struct sbt_enum_value memory_values[] = {

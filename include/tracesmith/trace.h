@@ -62,6 +62,7 @@ enum sbt_core_record {
     SBT_CORE_COMPLETE = 21,  /* the program could know that commands of a stream are complete */
     SBT_CORE_HOST_RUNS = 22, /* like HOST_WRITE, of scattered bytes */
     SBT_CORE_GPU_WORK = 23,  /* what the software GPU had to do for a command in virtual time */
+    SBT_CORE_ACCESSES = 24,  /* which memory a command read and wrote, as the software GPU saw it */
     SBT_CORE_END,            /* one more than the last */
 };
 
@@ -128,6 +129,13 @@ enum sbt_gpu_work {
  * before; LAST: of the command's parts */
 #define SBT_GPU_WORK_NODE 1u
 #define SBT_GPU_WORK_LAST 2u
+
+/* flags of a range of an ACCESSES record: the command has read its bytes, written them; SOME: not
+ * each of them, perhaps, or not in each of these ways; ARRAY: texels of an array are among them */
+#define SBT_ACCESS_READ    1u
+#define SBT_ACCESS_WRITTEN 2u
+#define SBT_ACCESS_SOME    4u
+#define SBT_ACCESS_ARRAY   8u
 
 /* GPU_TIME: slots that say which command inside of a part it is, by the place of the command buffer
  * and its number there; 0: the whole part. Then how much of that such records have. Older traces do

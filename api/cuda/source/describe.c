@@ -81,10 +81,11 @@ void cuda_describe(void)
 
     if (atomic_exchange(&described, true))
         return;
-    cuda_gpu_time_wanted = tsm_session_settings()->gpu_time;
     cuda_emu_times_bind();
+    cuda_gpu_time_wanted =
+        tsm_session_settings()->gpu_time || (tsm_session_settings()->accesses && cuda_emu_times);
     tsm_inside_enter();
-    if (cuda_gpu_time_wanted && cuda_emu_times && cuda_emu_times->machine)
+    if (tsm_session_settings()->gpu_time && cuda_emu_times && cuda_emu_times->machine)
         tsm_session_metadata("cuda.machine_description", cuda_emu_times->machine);
     if (tsm_session_settings()->gpu_time_cupti)
         cuda_cupti_begin_session();

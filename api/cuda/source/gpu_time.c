@@ -190,6 +190,8 @@ static bool begin(struct cuda_timed *timed, const struct tsm_call *call, bool is
     if (timed->pool->context)
         return real.cuEventRecord(timed->first, timed->raw) == CUDA_SUCCESS;
     timed->ticket = cuda_emu_times ? cuda_emu_times->begin() : NULL;
+    if (timed->ticket && tsm_session_settings()->accesses)
+        cuda_emu_times->observe(timed->ticket);
     return timed->ticket != NULL;
 }
 
@@ -448,15 +450,32 @@ static void write_work(void *user, unsigned number, const struct tsm_emu_work *w
                                               .parent_count = work->parent_count});
 }
 
+static void write_accesses(const struct result *result)
+{
+    const uint64_t(*ranges)[3];
+    size_t count;
+
+    if (cuda_emu_times->accesses(result->ticket, &ranges, &count))
+        tsm_accesses_write(result->time.stream, result->time.position, ranges, count);
+}
+
+/* Writes what the software GPU says of a command, but for its time. Returns false where that is not
+ * known, or not wanted. */
+static bool write_exact(struct result *result)
+{
+    const struct tsm_settings *settings = tsm_session_settings();
+
+    if (settings->accesses)
+        write_accesses(result);
+    if (cuda_emu_times->is_virtual && settings->gpu_time)
+        cuda_emu_times->works(result->ticket, write_work, &result->time);
+    return read_exact(result->ticket, &result->time) && settings->gpu_time;
+}
+
 static void write_result(struct result *result)
 {
-    if (cuda_emu_times) {
-        if (cuda_emu_times->is_virtual)
-            cuda_emu_times->works(result->ticket, write_work, &result->time);
-        if (!read_exact(result->ticket, &result->time))
-            return;
-    }
-    tsm_gpu_time_write(&result->time);
+    if (!cuda_emu_times || write_exact(result))
+        tsm_gpu_time_write(&result->time);
 }
 
 static void collect(struct pool *pool, uint32_t left)

@@ -120,18 +120,19 @@ static void found(void *user, const struct ptx_finding *finding)
 /* ---- launches ---- */
 
 void emu_watch_begin(struct emu_watch *w, struct ptx_launch *launch, CUstream stream,
-                     uint32_t stack)
+                     uint32_t stack, struct ptx_touched *touched)
 {
     unsigned checks = (emu_settings.checks & EMU_CHECK_UNINIT ? PTX_CHECK_UNINIT : 0) |
                       (emu_settings.checks & EMU_CHECK_RACE ? PTX_CHECK_RACE : 0) |
                       (emu_settings.checks & EMU_CHECK_BLOCKS ? PTX_CHECK_BLOCKS : 0);
 
-    if (!checks && !emu_settings.profile)
+    if (!checks && !emu_settings.profile && !touched)
         return;
-    *w = (struct emu_watch){.ptx = {.checks = checks, .found = found, .user = w},
-                            .module = launch->module,
-                            .kernel = launch->function->name,
-                            .stack = stack};
+    *w =
+        (struct emu_watch){.ptx = {.checks = checks, .touched = touched, .found = found, .user = w},
+                           .module = launch->module,
+                           .kernel = launch->function->name,
+                           .stack = stack};
     if (emu_settings.profile)
         emu_profile_begin(w, launch, stream);
     launch->watch = &w->ptx;

@@ -19,9 +19,10 @@ struct emu_watch {
     uint64_t profile_left;
 };
 
-/* Prepare launch->watch; leaves it NULL when nothing is asked for. */
+/* Prepare launch->watch; leaves it NULL when nothing is asked for. `touched`: takes what the launch
+ * accesses; NULL: nobody asks. */
 void emu_watch_begin(struct emu_watch *watch, struct ptx_launch *launch, CUstream stream,
-                     uint32_t stack);
+                     uint32_t stack, struct ptx_touched *touched);
 void emu_watch_end(struct emu_watch *watch);
 
 /* The module is about to go. */

@@ -9,6 +9,7 @@
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/graph/capture.h"
 #include "emu/cuda/memory/memory.h"
+#include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/stream.h"
 
 struct copy {
@@ -16,7 +17,7 @@ struct copy {
     struct emu_side from;
     struct emu_box box;
     enum tsm_device_work_kind kind; /* which way it goes */
-    uint8_t *staged;     /* pageable source, read at the call; owned; never in a graph */
+    uint8_t *staged;                /* pageable source, read at the call; owned; never in a graph */
     CUDA_MEMCPY3D asked; /* of a graph's node, as the program said it; width 0: of a stream */
 };
 
@@ -123,13 +124,37 @@ static void measure(const struct emu_command *command, struct tsm_device_work *o
     out->bytes = (uint64_t)copy->box.width * copy->box.height * copy->box.depth;
 }
 
+static bool add_side(struct emu_accesses *out, const struct emu_side *side, struct emu_box box,
+                     uint64_t flags)
+{
+    bool ok = true;
+
+    flags |= emu_accesses_of_array(side->address);
+    for (size_t z = 0; z < box.depth && ok; z++)
+        for (size_t y = 0; y < box.height && ok; y++)
+            ok = emu_accesses_add(out, side->address + z * side->slice + y * side->pitch, box.width,
+                                  flags);
+    return ok;
+}
+
+static bool accesses(const struct emu_command *command, struct emu_accesses *out)
+{
+    const struct copy *copy = (const struct copy *)(const void *)command->payload;
+
+    return (copy->staged || add_side(out, &copy->from, copy->box, SBT_ACCESS_READ)) &&
+           add_side(out, &copy->to, copy->box, SBT_ACCESS_WRITTEN);
+}
+
 static enum tsm_device_work_kind kind_of(bool to_device, bool from_device)
 {
-    return !from_device ? TSM_DEVICE_TO_DEVICE : to_device ? TSM_DEVICE_ON_DEVICE : TSM_DEVICE_TO_HOST;
+    return !from_device ? TSM_DEVICE_TO_DEVICE
+           : to_device  ? TSM_DEVICE_ON_DEVICE
+                        : TSM_DEVICE_TO_HOST;
 }
 
 static const struct emu_command_type copy_type = {.run = run,
                                                   .measure = measure,
+                                                  .accesses = accesses,
                                                   .spoil = spoil,
                                                   .finish = finish,
                                                   .node = CU_GRAPH_NODE_TYPE_MEMCPY + 1,

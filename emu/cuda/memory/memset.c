@@ -11,6 +11,7 @@
 #include "emu/cuda/graph/capture.h"
 #include "emu/cuda/memory/copy.h"
 #include "emu/cuda/memory/memory.h"
+#include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/stream.h"
 
 struct fill {
@@ -68,7 +69,19 @@ static void measure(const struct emu_command *command, struct tsm_device_work *o
     out->bytes = (uint64_t)fill->width * fill->element_size * fill->height;
 }
 
+static bool accesses(const struct emu_command *command, struct emu_accesses *out)
+{
+    const struct fill *fill = (const struct fill *)(const void *)command->payload;
+    bool ok = true;
+
+    for (size_t y = 0; y < fill->height && ok; y++)
+        ok = emu_accesses_add(out, fill->address + y * fill->pitch,
+                              fill->width * fill->element_size, SBT_ACCESS_WRITTEN);
+    return ok;
+}
+
 static const struct emu_command_type fill_type = {.run = run,
+                                                  .accesses = accesses,
                                                   .measure = measure,
                                                   .node = CU_GRAPH_NODE_TYPE_MEMSET + 1,
                                                   .describe = describe,

@@ -13,6 +13,7 @@
 #include "emu/cuda/graph/capture.h"
 #include "emu/cuda/graph/graph.h"
 #include "emu/cuda/memory/memory.h"
+#include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/schedule.h"
 #include "emu/cuda/stream/stream.h"
 
@@ -229,10 +230,12 @@ static CUresult begin_submit(const struct emu_command *command, CUstream stream)
 static CUresult end_submit(const struct emu_command *command, CUstream stream);
 
 static const struct emu_command_type begin_type = {.run = begin_run,
+                                                   .accesses = emu_accesses_none,
                                                    .node = CU_GRAPH_NODE_TYPE_MEM_ALLOC + 1,
                                                    .describe = begin_describe,
                                                    .submit = begin_submit};
 static const struct emu_command_type end_type = {.run = end_run,
+                                                 .accesses = emu_accesses_none,
                                                  .runs_after_error = true,
                                                  .node = CU_GRAPH_NODE_TYPE_MEM_FREE + 1,
                                                  .describe = end_describe,

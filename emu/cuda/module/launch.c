@@ -18,8 +18,11 @@
 #include "emu/cuda/graph/conditional.h"
 #include "emu/cuda/memory/memory.h"
 #include "emu/cuda/module/function.h"
+#include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/stream.h"
+#include "emu/cuda/stream/ticket.h"
 #include "emu/cuda/texture/texture.h"
+#include "emu/ptx/check/touched.h"
 
 /* Differences between the callers of launch(). */
 struct shape {
@@ -37,6 +40,8 @@ struct launch {
     uint32_t stack;                /* host stack of the call, emu/cuda/check/host_stack.h */
     uint64_t instructions;         /* of warps, when it has run */
     struct emu_bindings *bindings; /* owned; textures and surfaces, NULL: none */
+    struct emu_accesses accesses;  /* owned; with has_accesses, when it has run */
+    bool has_accesses;
     _Alignas(16) uint8_t params[];
 };
 
@@ -60,6 +65,25 @@ static CUresult report(const struct launch *l, const struct ptx_fault *fault)
                             has_near ? &near : NULL);
 }
 
+static bool add_access(void *user, uint64_t address, uint64_t size, unsigned bits)
+{
+    return emu_accesses_add(user, address, size,
+                            emu_accesses_of_array(address) |
+                                (bits & PTX_TOUCHED_READ ? SBT_ACCESS_READ : 0) |
+                                (bits & PTX_TOUCHED_WRITTEN ? SBT_ACCESS_WRITTEN : 0) |
+                                (bits & PTX_TOUCHED_SOME ? SBT_ACCESS_SOME : 0));
+}
+
+/* Keeps what of memory it has touched. NULL: nobody asks. */
+static void keep_accesses(struct launch *l, struct ptx_touched *touched)
+{
+    if (!touched)
+        return;
+    l->has_accesses = ptx_touched_each(touched, add_access, &l->accesses);
+    emu_accesses_settle(&l->accesses);
+    ptx_touched_destroy(touched);
+}
+
 static CUresult run(struct emu_command *command)
 {
     struct launch *l = (struct launch *)(void *)command->payload;
@@ -81,6 +105,7 @@ static CUresult run(struct emu_command *command)
     size_t stack_limit = l->function->module->context->limits[CU_LIMIT_STACK_SIZE];
     struct ptx_fault fault = {0};
     struct emu_watch watch = {0};
+    struct ptx_touched *touched;
     uint64_t instructions = 0;
 
     launch.stack_limit = stack_limit < 1u << 30 ? (uint32_t)stack_limit : 1u << 30;
@@ -96,9 +121,11 @@ static CUresult run(struct emu_command *command)
     memcpy(launch.cluster, l->cluster, sizeof(launch.cluster));
     if (emu_settings.is_noop)
         return CUDA_SUCCESS;
-    emu_watch_begin(&watch, &launch, command->stream, l->stack);
+    touched = emu_ticket_wants_accesses(command) ? ptx_touched_create() : NULL;
+    emu_watch_begin(&watch, &launch, command->stream, l->stack, touched);
     int status = ptx_run(&launch, &fault, &instructions);
     emu_watch_end(&watch);
+    keep_accesses(l, touched);
     tsm_log(TSM_LOG_DEBUG, "%s: %llu instructions", l->function->ptx->name,
             (unsigned long long)instructions);
     return status ? report(l, &fault) : CUDA_SUCCESS;
@@ -115,18 +142,28 @@ static void measure(const struct emu_command *command, struct tsm_device_work *o
     out->instructions = l->instructions;
 }
 
-static void finish(struct emu_command *command)
+static bool accesses(const struct emu_command *command, struct emu_accesses *out)
 {
     const struct launch *l = (const struct launch *)(const void *)command->payload;
 
+    return l->has_accesses && emu_accesses_add_all(out, &l->accesses);
+}
+
+static void finish(struct emu_command *command)
+{
+    struct launch *l = (struct launch *)(void *)command->payload;
+
     emu_bindings_unref(l->bindings);
+    emu_accesses_finish(&l->accesses);
 }
 
 static void cloned(struct emu_command *command)
 {
-    const struct launch *l = (const struct launch *)(const void *)command->payload;
+    struct launch *l = (struct launch *)(void *)command->payload;
 
     emu_bindings_ref(l->bindings);
+    l->accesses = (struct emu_accesses){0};
+    l->has_accesses = false;
 }
 
 /* After the arguments, for programs that ask a node for them. */
@@ -157,6 +194,7 @@ static void describe(struct emu_command *command, CUgraphNodeParams *out)
 
 static const struct emu_command_type launch_type = {.run = run,
                                                     .measure = measure,
+                                                    .accesses = accesses,
                                                     .finish = finish,
                                                     .cloned = cloned,
                                                     .node = CU_GRAPH_NODE_TYPE_KERNEL + 1,

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
+#include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/virtual_time.h"
 
 static CUresult do_nothing(struct emu_command *command)
@@ -18,8 +19,10 @@ static CUresult do_nothing(struct emu_command *command)
     return CUDA_SUCCESS;
 }
 
-const struct emu_command_type emu_command_mark = {
-    .run = do_nothing, .node = CU_GRAPH_NODE_TYPE_EMPTY + 1, .runs_anywhere = true};
+const struct emu_command_type emu_command_mark = {.run = do_nothing,
+                                                  .accesses = emu_accesses_none,
+                                                  .node = CU_GRAPH_NODE_TYPE_EMPTY + 1,
+                                                  .runs_anywhere = true};
 
 struct emu_command *emu_command_create(const struct emu_command_type *type, size_t payload_size)
 {

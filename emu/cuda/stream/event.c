@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/event.h"
 
 #include <pthread.h>
@@ -132,10 +133,12 @@ static void wait_describe(struct emu_command *command, CUgraphNodeParams *out)
 }
 
 static const struct emu_command_type record_type = {.run = do_nothing,
+                                                    .accesses = emu_accesses_none,
                                                     .node = CU_GRAPH_NODE_TYPE_EVENT_RECORD + 1,
                                                     .describe = record_describe,
                                                     .submit = record_submit};
 static const struct emu_command_type wait_type = {.run = do_nothing,
+                                                  .accesses = emu_accesses_none,
                                                   .node = CU_GRAPH_NODE_TYPE_WAIT_EVENT + 1,
                                                   .describe = wait_describe,
                                                   .submit = wait_submit};

@@ -13,6 +13,7 @@
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/graph/capture.h"
 #include "emu/cuda/memory/memory.h"
+#include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/memop.h"
 #include "emu/cuda/stream/stream.h"
 
@@ -177,8 +178,17 @@ static CUresult write_run(struct emu_command *command)
     return CUDA_SUCCESS;
 }
 
-static const struct emu_command_type wait_type = {.run = wait_run, .is_ready = is_value_there};
-static const struct emu_command_type write_type = {.run = write_run};
+static bool write_accesses(const struct emu_command *command, struct emu_accesses *out)
+{
+    const struct value *v = (const struct value *)(const void *)command->payload;
+
+    return emu_accesses_add(out, v->address, v->size, SBT_ACCESS_WRITTEN);
+}
+
+/* The value that a command waits for is there to be changed meanwhile: it does not count. */
+static const struct emu_command_type wait_type = {
+    .run = wait_run, .accesses = emu_accesses_none, .is_ready = is_value_there};
+static const struct emu_command_type write_type = {.run = write_run, .accesses = write_accesses};
 
 static CUresult check_value(const struct value *v)
 {

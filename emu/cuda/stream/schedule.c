@@ -184,6 +184,7 @@ void emu_run_first(CUstream stream)
         else
             end_badly(command);
     }
+    emu_ticket_take_accesses(command, runs && !has_failed);
     emu_command_finish(command);
     pthread_mutex_lock(&emu_scheduler.lock);
     complete(stream, command, runs, has_failed);

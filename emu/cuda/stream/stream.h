@@ -14,8 +14,8 @@
  * TS_EMU_SCHEDULE chooses: fifo takes the oldest command (the order of the calls), reverse the
  * youngest, random any. The choice depends on nothing but the calls and the seed. So that a program
  * that watches memory without asking the driver goes on, waiting commands also run after a second
- * without any call. A function of the program that itself waits for the program is overtaken by other
- * streams (serial.c).
+ * without any call. A function of the program that itself waits for the program is overtaken by
+ * other streams (serial.c).
  */
 #ifndef EMU_STREAM_H
 #define EMU_STREAM_H
@@ -27,6 +27,7 @@
 
 #include "emu/cuda/core/abi.h"
 
+struct emu_accesses;
 struct emu_command;
 struct emu_capture;
 struct emu_edges;
@@ -62,12 +63,15 @@ struct emu_command_type {
     /* Optional: says what the device has to do (*out is TSM_DEVICE_NONE). The instructions of a
      * kernel are known when it has run. */
     void (*measure)(const struct emu_command *command, struct tsm_device_work *out);
+    /* Optional: when it has run, and before finish(), adds what of memory it has read and written,
+     * with no lock held. False, or no such function: that is not known. */
+    bool (*accesses)(const struct emu_command *command, struct emu_accesses *out);
 };
 
 struct emu_command {
     const struct emu_command_type *type;
     CUstream stream;
-    uint64_t number;  /* order of submission in the process, from 1 */
+    uint64_t number; /* order of submission in the process, from 1 */
     /* Times: CLOCK_MONOTONIC, or virtual (emu/cuda/stream/virtual_time.h), which has all of them.
      */
     uint64_t arrival_ns; /* at the device */
@@ -82,7 +86,7 @@ struct emu_command {
                          */
     unsigned references;
     struct tsm_emu_ticket
-        *ticket; /* of the call that sent it (emu/cuda/stream/ticket.h), or NULL */
+        *ticket;            /* of the call that sent it (emu/cuda/stream/ticket.h), or NULL */
     unsigned ticket_number; /* among the commands of that */
     struct emu_command *next;
     struct emu_command **after;

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/machine.h"
 #include "emu/cuda/core/emu.h"
+#include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/schedule.h"
 #include "emu/cuda/stream/virtual_time.h"
 
@@ -32,6 +33,8 @@ struct tsm_emu_ticket {
     unsigned *parents;
     size_t parent_count, parent_capacity;
     struct span work, marks;
+    bool wants_accesses, lacks_accesses; /* lacks: not all of them can be said */
+    struct emu_accesses accesses;
     tsm_emu_watcher watcher; /* or NULL */
     void *watcher_user;
 };
@@ -51,14 +54,37 @@ void emu_ticket_join(struct emu_command *command)
 
 void emu_ticket_holds_others(const struct emu_command *command)
 {
-    if (command->ticket)
-        command->ticket->lacks_work = true;
+    if (!command->ticket)
+        return;
+    command->ticket->lacks_work = true;
+    command->ticket->lacks_accesses = true;
+}
+
+bool emu_ticket_wants_accesses(const struct emu_command *command)
+{
+    return command->ticket && command->ticket->wants_accesses;
+}
+
+void emu_ticket_take_accesses(const struct emu_command *command, bool is_known)
+{
+    struct tsm_emu_ticket *ticket = command->ticket;
+    struct emu_accesses accesses = {0};
+
+    if (!emu_ticket_wants_accesses(command))
+        return;
+    is_known = is_known && command->type->accesses && command->type->accesses(command, &accesses);
+    pthread_mutex_lock(&emu_scheduler.lock);
+    if (!is_known || !emu_accesses_add_all(&ticket->accesses, &accesses))
+        ticket->lacks_accesses = true;
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    emu_accesses_finish(&accesses);
 }
 
 static void free_ticket(struct tsm_emu_ticket *ticket)
 {
     free(ticket->kept);
     free(ticket->parents);
+    emu_accesses_finish(&ticket->accesses);
     free(ticket);
 }
 
@@ -223,6 +249,25 @@ static bool visit_works(struct tsm_emu_ticket *ticket, tsm_emu_work_visitor visi
     return is_known;
 }
 
+static void observe(struct tsm_emu_ticket *ticket)
+{
+    ticket->wants_accesses = true;
+}
+
+static bool accesses(struct tsm_emu_ticket *ticket, const uint64_t (**list)[3], size_t *count)
+{
+    bool is_known;
+
+    pthread_mutex_lock(&emu_scheduler.lock);
+    is_known = ticket->wants_accesses && !ticket->pending && !ticket->lacks_accesses;
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    if (is_known)
+        emu_accesses_settle(&ticket->accesses);
+    *list = (const uint64_t(*)[3])ticket->accesses.list;
+    *count = ticket->accesses.count;
+    return is_known;
+}
+
 __attribute__((visibility("default"))) const struct tsm_emu_times *tsm_emu_times(void);
 
 const struct tsm_emu_times *tsm_emu_times(void)
@@ -240,6 +285,8 @@ const struct tsm_emu_times *tsm_emu_times(void)
         .is_over = is_over,
         .works = visit_works,
         .set_now = emu_clock_set,
+        .observe = observe,
+        .accesses = accesses,
     };
 
     if (!emu_settings.has_times)

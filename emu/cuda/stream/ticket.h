@@ -14,6 +14,12 @@ void emu_ticket_join(struct emu_command *command);
  * because of such a one, say nothing. */
 void emu_ticket_done(struct emu_command *command, bool has_run, bool has_failed);
 
+/* Tests whether somebody asks what of memory the command accesses. */
+bool emu_ticket_wants_accesses(const struct emu_command *command);
+
+/* The command has run, and keeps what it owns; no lock is held. is_known: its accesses are. */
+void emu_ticket_take_accesses(const struct emu_command *command, bool is_known);
+
 /* Others ran inside of the command, which nothing says of the ticket. */
 void emu_ticket_holds_others(const struct emu_command *command);
 

@@ -2,6 +2,7 @@
  *
  * The loop of a watched launch, and what becomes of each access in it.
  */
+#include "emu/ptx/check/touched.h"
 #include "emu/ptx/check/watching.h"
 #include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/handlers/async.h"
@@ -16,6 +17,11 @@
 static unsigned checks_of(const struct ptx_run *run)
 {
     return run->watching->watch->checks;
+}
+
+static struct ptx_touched *touched_of(const struct ptx_run *run)
+{
+    return run->watching->watch->touched;
 }
 
 static void end_block(struct ptx_block *block)
@@ -101,6 +107,20 @@ void ptx_watch_found(const struct ptx_touch *t, struct ptx_finding *f)
     f->access = ptx_access_of(t->insn, t->writes);
     f->size = t->size;
     watch->found(watch->user, f);
+}
+
+/* Loads and stores. Whatever else comes to memory, atomics and barriers in memory, orders threads.
+ */
+static bool is_plain(const struct ptx_insn *i)
+{
+    static const ptx_fn plain[] = {ptx_run_load,        ptx_run_store,        ptx_run_copy,
+                                   ptx_run_load_matrix, ptx_run_store_matrix, ptx_run_wmma_load,
+                                   ptx_run_wmma_store};
+
+    for (size_t k = 0; k < sizeof(plain) / sizeof(*plain); k++)
+        if (i->fn == plain[k])
+            return true;
+    return ptx_handler_is(i->fn);
 }
 
 static void uninit(const struct ptx_touch *t, const char *space, uint64_t address, uint32_t bad)
@@ -196,20 +216,6 @@ static void touch(const struct ptx_touch *t, uint8_t *p)
         touch_global(t, (uintptr_t)p);
 }
 
-/* Loads and stores. Whatever else comes to memory, atomics and barriers in memory, orders threads.
- */
-static bool is_plain(const struct ptx_insn *i)
-{
-    static const ptx_fn plain[] = {ptx_run_load,        ptx_run_store,        ptx_run_copy,
-                                   ptx_run_load_matrix, ptx_run_store_matrix, ptx_run_wmma_load,
-                                   ptx_run_wmma_store};
-
-    for (size_t k = 0; k < sizeof(plain) / sizeof(*plain); k++)
-        if (i->fn == plain[k])
-            return true;
-    return ptx_handler_is(i->fn);
-}
-
 static void watch_pass(struct ptx_warp *w, const uint8_t *host, uint32_t size)
 {
     uint8_t *shadow = checks_of(w->run) & PTX_CHECK_UNINIT && w->local ? local_shadow(w) : NULL;
@@ -218,22 +224,71 @@ static void watch_pass(struct ptx_warp *w, const uint8_t *host, uint32_t size)
         memset(shadow + (host - w->local), 1, size);
 }
 
-/* Copies of many bytes at once: they count as writes, and are not looked at otherwise. */
-static void watch_fill(struct ptx_warp *w, const uint8_t *host, uint64_t size)
+/* Tests whether it is neither shared nor local memory, nor an argument. */
+static bool is_global(const struct ptx_warp *w, const uint8_t *p)
 {
-    struct ptx_block *owner;
-    struct ptx_block_watching *b;
+    const struct ptx_run *run = w->run;
 
-    if (!(checks_of(w->run) & PTX_CHECK_UNINIT))
-        return;
-    owner = ptx_cluster_owner(w->block, host);
-    b = owner ? watching_of(owner) : NULL;
+    return !ptx_cluster_owner(w->block, p) &&
+           !lies_in(p, w->local, PTX_LANES * run->local_stride) &&
+           !lies_in(p, run->launch->params, run->code->info.params_size);
+}
+
+static void note_written(struct ptx_warp *w, const uint8_t *host, uint64_t size)
+{
+    struct ptx_block *owner = ptx_cluster_owner(w->block, host);
+    struct ptx_block_watching *b = owner ? watching_of(owner) : NULL;
+
     if (b)
         memset(b->shared + (host - owner->shared), 1, size);
     else if (w->local && lies_in(host, w->local, PTX_LANES * w->run->local_stride))
         watch_pass(w, host, (uint32_t)size);
     else
         ptx_shadow_written((uintptr_t)host, size);
+}
+
+/* Copies of many bytes at once: they count as writes, and are not checked otherwise. */
+static void watch_bulk(struct ptx_warp *w, const uint8_t *host, uint64_t size, bool write)
+{
+    if (touched_of(w->run) && is_global(w, host))
+        ptx_touched_add(touched_of(w->run), (uintptr_t)host, size,
+                        write ? PTX_TOUCHED_WRITTEN : PTX_TOUCHED_READ);
+    if (write && checks_of(w->run) & PTX_CHECK_UNINIT)
+        note_written(w, host, size);
+}
+
+static void watch_image(struct ptx_warp *w, const uint8_t *host, uint64_t size, bool may_write)
+{
+    if (touched_of(w->run))
+        ptx_touched_add(touched_of(w->run), (uintptr_t)host, size,
+                        PTX_TOUCHED_SOME | PTX_TOUCHED_READ |
+                            (may_write ? PTX_TOUCHED_WRITTEN : 0));
+}
+
+/* Adds what the lanes access, as far as others can see it: lanes side by side, or at one place, in
+ * one go. What orders threads counts as a read, too: what was there plays a part. */
+static void note_touched(struct ptx_warp *w, const struct ptx_insn *i, uint32_t lanes,
+                         unsigned size, bool write, uint8_t *const *host)
+{
+    const unsigned bits =
+        (!write || !is_plain(i) ? PTX_TOUCHED_READ : 0) | (write ? PTX_TOUCHED_WRITTEN : 0);
+    const uint8_t *start = NULL, *end = NULL;
+
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint8_t *p = host[__builtin_ctz(left)];
+
+        if (p == end) {
+            end += size;
+        } else if (p != start) {
+            if (start && is_global(w, start))
+                ptx_touched_add(touched_of(w->run), (uintptr_t)start, (uint64_t)(end - start),
+                                bits);
+            start = p;
+            end = p + size;
+        }
+    }
+    if (start && is_global(w, start))
+        ptx_touched_add(touched_of(w->run), (uintptr_t)start, (uint64_t)(end - start), bits);
 }
 
 static void watch_access(struct ptx_warp *w, const struct ptx_insn *i, uint32_t lanes,
@@ -246,6 +301,8 @@ static void watch_access(struct ptx_warp *w, const struct ptx_insn *i, uint32_t 
                           .reads = !write || ptx_access_of(i, true) == PTX_ACCESS_ATOMIC,
                           .is_strong = !is_plain(i) || i->flags & PTX_F_POLL};
 
+    if (touched_of(w->run))
+        note_touched(w, i, lanes, size, write, host);
     if (!checks_of(w->run))
         return;
     for (uint32_t left = lanes; left; left &= left - 1) {
@@ -304,7 +361,8 @@ static void end_cluster(struct ptx_cluster *cluster)
 }
 
 static const struct ptx_observer observer = {.access = watch_access,
-                                             .fill = watch_fill,
+                                             .bulk = watch_bulk,
+                                             .image = watch_image,
                                              .enter = watch_enter,
                                              .pass = watch_pass,
                                              .barrier = watch_barrier,

@@ -49,7 +49,8 @@ struct ptx_count {
 };
 
 struct ptx_watch {
-    unsigned checks; /* bits of enum ptx_check */
+    unsigned checks;             /* bits of enum ptx_check */
+    struct ptx_touched *touched; /* takes what is accessed (touched.h); NULL: nobody asks */
     void (*found)(void *user, const struct ptx_finding *finding);
     bool is_profiled;
     uint64_t sample_every; /* warp instructions */

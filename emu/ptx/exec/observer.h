@@ -21,8 +21,12 @@ struct ptx_observer {
      * them. */
     void (*access)(struct ptx_warp *warp, const struct ptx_insn *insn, uint32_t lanes,
                    unsigned size, bool write, uint8_t *const *host);
-    /* Sees `size` bytes that are about to be written by something that is not one lane's store. */
-    void (*fill)(struct ptx_warp *warp, const uint8_t *host, uint64_t size);
+    /* Sees `size` bytes that are about to be read or written by something that is not one lane's
+     * load or store. */
+    void (*bulk)(struct ptx_warp *warp, const uint8_t *host, uint64_t size, bool write);
+    /* Sees the bytes of an image that the launch has just found: it may read them, or write them,
+     * too. */
+    void (*image)(struct ptx_warp *warp, const uint8_t *host, uint64_t size, bool may_write);
     /* Sees that a function was entered: its local frame is fresh. */
     void (*enter)(struct ptx_warp *warp);
     /* Sees an argument or a result that was put into the local memory of a lane. */

@@ -84,6 +84,9 @@ static bool copy_to(struct ptx_warp *w, const struct ptx_insn *i, const struct p
         barrier = ptx_resolve(w, i, l, b->barrier_space, x->barrier, 8, true);
     if (!to || (b->barrier != PTX_OP_NONE && !barrier))
         return false;
+    /* Reads the place, too: what is there plays a part. */
+    if ((b->reduces || x->bytes != 0xffff) && !resolve(w, i, l, b->to_space, x->to, x->size, false))
+        return false;
     if (b->reduces)
         reduce(i, b, to, x->from, x->size);
     else if (x->bytes != 0xffff)

@@ -85,9 +85,14 @@ uint8_t *ptx_locate(struct ptx_warp *w, unsigned lane, uint64_t address, unsigne
 {
     uint8_t *p = locate(w, lane, PTX_SPACE_GENERIC, address, size, write);
 
-    if (p && write && w->run->observer)
-        w->run->observer->fill(w, p, size);
+    if (p && w->run->observer)
+        w->run->observer->bulk(w, p, size, write);
     return p;
+}
+
+bool ptx_is_there(struct ptx_warp *w, unsigned lane, uint64_t address, unsigned size)
+{
+    return locate(w, lane, PTX_SPACE_GENERIC, address, size, false) != NULL;
 }
 
 enum ptx_access ptx_access_of(const struct ptx_insn *i, bool write)

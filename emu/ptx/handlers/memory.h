@@ -24,6 +24,8 @@ void ptx_address_lanes(const struct ptx_warp *w, const struct ptx_insn *i, uint6
 enum ptx_access ptx_access_of(const struct ptx_insn *i, bool write);
 /* Host memory of a generic address, or NULL. No fault. */
 uint8_t *ptx_locate(struct ptx_warp *w, unsigned lane, uint64_t address, unsigned size, bool write);
+/* Tests whether it could be read, which nobody does. */
+bool ptx_is_there(struct ptx_warp *w, unsigned lane, uint64_t address, unsigned size);
 
 /* atomic.c */
 enum ptx_atomic {

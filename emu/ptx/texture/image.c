@@ -20,23 +20,38 @@ struct ptx_bound {
     struct ptx_image image;
 };
 
+static uint64_t size_of(const struct ptx_image *image, const struct ptx_mip_level *l)
+{
+    uint64_t slices = (uint64_t)l->depth * image->layers;
+    unsigned side = ptx_element_side(image->channel);
+    uint64_t columns = (l->width + side - 1) / side, rows = (l->height + side - 1) / side;
+
+    return (slices - 1) * l->slice + (rows - 1) * l->pitch +
+           columns * ptx_element_size(image->channel, image->channel_count);
+}
+
 /* Memory behind an object may have been freed since. */
 static bool is_there(struct ptx_warp *w, unsigned lane, const struct ptx_image *image)
 {
     for (uint32_t k = 0; k < image->level_count; k++) {
         const struct ptx_mip_level *l = &image->levels[k];
-        uint64_t slices = (uint64_t)l->depth * image->layers;
-        unsigned side = ptx_element_side(image->channel);
-        uint64_t columns = (l->width + side - 1) / side, rows = (l->height + side - 1) / side;
-        uint64_t size = (slices - 1) * l->slice + (rows - 1) * l->pitch +
-                        columns * ptx_element_size(image->channel, image->channel_count);
+        uint64_t size = size_of(image, l);
         bool is_low = size <= UINT32_MAX;
         /* The engine's accesses have 32-bit sizes: of larger ones the ends are asked for. */
-        if (!ptx_locate(w, lane, l->address, is_low ? (unsigned)size : 1, false) ||
-            !ptx_locate(w, lane, l->address + size - 1, 1, false))
+        if (!ptx_is_there(w, lane, l->address, is_low ? (unsigned)size : 1) ||
+            !ptx_is_there(w, lane, l->address + size - 1, 1))
             return false;
     }
     return true;
+}
+
+static void show(struct ptx_warp *w, const struct ptx_image *image, bool is_surface)
+{
+    const struct ptx_observer *observer = w->run->observer;
+
+    for (uint32_t k = 0; k < image->level_count && observer; k++)
+        observer->image(w, (const uint8_t *)(uintptr_t)image->levels[k].address,
+                        size_of(image, &image->levels[k]), is_surface);
 }
 
 const struct ptx_image *ptx_image_find(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,
@@ -60,6 +75,7 @@ const struct ptx_image *ptx_image_find(struct ptx_warp *w, const struct ptx_insn
         free(b);
         return NULL;
     }
+    show(w, &b->image, is_surface);
     b->handle = handle;
     b->is_surface = is_surface;
     b->next = w->run->images;
