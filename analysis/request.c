@@ -2,6 +2,7 @@
 #include "analysis/request.h"
 
 #include "analysis/call_nesting.h"
+#include "analysis/model/node.h"
 #include "analysis/ring/submit_jobs.h"
 #include "base/array.h"
 #include "tracesmith/error.h"
@@ -51,11 +52,6 @@ void tsm_requests_finish(struct tsm_requests *r)
 
 /* ---- from the trace's records ---- */
 
-static uint64_t position_key(uint32_t stream, uint64_t position)
-{
-    return (uint64_t)stream << 40 ^ position;
-}
-
 /* NULL: none is known. */
 static const char *parent_of(const struct building *b, const struct sbt_record *record,
                              uint64_t *seq)
@@ -87,7 +83,7 @@ static void add_command(struct building *b, const struct sbt_schema *schema,
                                         .call_end_ns = begin_ns + record->duration_ns};
     bool added;
     uint64_t *place =
-        tsm_map_insert(&b->of_position, position_key(record->stream, record->position), &added);
+        tsm_map_insert(&b->of_position, tsm_position_key(record->stream, record->position), &added);
 
     tsm_submit_ask(&ask, b->reader, record, schema);
     tsm_buffer_add(&b->asked, &ask, sizeof(ask));
@@ -116,8 +112,8 @@ static void note_gpu_time(struct building *b, const struct sbt_record *record)
     if (record->slot_count < 6 || !(record->slots[5] & SBT_GPU_TIME_CALIBRATED) ||
         (record->slot_count > SBT_GPU_TIME_COMMAND && record->slots[SBT_GPU_TIME_COMMAND]))
         return; /* ... or one inside of it, which the command's own time has, too */
-    place =
-        tsm_map_find(&b->of_position, position_key((uint32_t)record->slots[0], record->slots[1]));
+    place = tsm_map_find(&b->of_position,
+                         tsm_position_key((uint32_t)record->slots[0], record->slots[1]));
     request = place && *place ? tsm_requests_at(b->out, *place - 1) : NULL;
     if (!request || request->stream != record->slots[0] || request->position != record->slots[1])
         return;

@@ -23,7 +23,8 @@ static int no_memory(void)
 
 const char *tsm_access_kind_name(enum tsm_access_kind kind)
 {
-    static const char *const names[TSM_ACCESS_KIND_COUNT] = {"declared", "reachable", "unknown"};
+    static const char *const names[TSM_ACCESS_KIND_COUNT] = {"declared", "observed", "reachable",
+                                                             "unknown"};
 
     return names[kind];
 }
@@ -35,6 +36,8 @@ struct command {
     const struct sbt_record *record;
     const struct sbt_schema *schema;
     const struct tsm_memory *memory;
+    const struct tsm_observed_range *observed; /* NULL: not known */
+    size_t observed_count;
 };
 
 static int be_unknown(struct tsm_accesses *a)
@@ -219,6 +222,44 @@ static int add_stored(const struct command *c)
     return error;
 }
 
+/* ---- observed accesses ----------------------------------------------------------------------- */
+
+static int add_observed_range(const struct command *c, const struct tsm_observed_range *range)
+{
+    return add(c->a,
+               &(struct tsm_access){.start = range->start,
+                                    .size = range->size,
+                                    .kind = range->flags & SBT_ACCESS_SOME ? TSM_ACCESS_REACHABLE
+                                                                           : TSM_ACCESS_OBSERVED,
+                                    .reads = range->flags & SBT_ACCESS_READ,
+                                    .writes = range->flags & SBT_ACCESS_WRITTEN});
+}
+
+static int add_observed(const struct command *c)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < c->observed_count && !error; i++)
+        error = add_observed_range(c, &c->observed[i]);
+    return error;
+}
+
+/* Tests whether it came to arrays, which others access as objects, not by an address. */
+static bool meets_arrays(const struct command *c)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < c->observed_count && !found; i++)
+        found = c->observed[i].flags & SBT_ACCESS_ARRAY;
+    return found;
+}
+
+/* Finds the accesses of a command that says nothing of them. */
+static int note_observed(const struct command *c)
+{
+    return c->observed && !meets_arrays(c) ? add_observed(c) : be_unknown(c->a);
+}
+
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 /* An address or an object; 0 is none. */
@@ -241,6 +282,20 @@ static int add_variable_at(const struct command *c, uint64_t word)
     return 0;
 }
 
+/* Finds what a word of the arguments leads to. Of observed kernels the bytes are known. */
+static int note_word(const struct command *c, uint64_t word)
+{
+    const uint64_t number = tsm_held_memory_number(&c->a->held, word);
+    int error;
+
+    if (c->observed)
+        return number & TSM_HELD_OBJECT ? add_thing(c, number) : 0;
+    error = add_thing(c, word);
+    if (!error)
+        error = add_thing(c, number);
+    return error ? error : add_variable_at(c, word);
+}
+
 static int note_kernel(const struct command *c)
 {
     const int slot = sbt_schema_role(c->schema, SBT_ROLE_ARGUMENTS);
@@ -250,18 +305,12 @@ static int note_kernel(const struct command *c)
 
     if (slot < 0 || !sbt_record_bytes(c->record, (uint32_t)slot, &bytes, &size) ||
         size / 8 > WORDS_MAX || c->record->flags & SBT_RECORD_TRUNCATED)
-        return be_unknown(c->a);
-    for (size_t at = 0; at + 8 <= size && !error; at += 8) {
-        const uint64_t word = tsm_get_u64(bytes + at);
-
-        error = add_thing(c, word);
-        if (!error)
-            error = add_thing(c, tsm_held_memory_number(&c->a->held, word));
-        if (!error)
-            error = add_variable_at(c, word);
-    }
-    if (!error)
-        error = add_variables(c);
+        return note_observed(c);
+    for (size_t at = 0; at + 8 <= size && !error; at += 8)
+        error = note_word(c, tsm_get_u64(bytes + at));
+    if (error || c->observed)
+        return error ? error : add_observed(c);
+    error = add_variables(c);
     return error ? error : add_stored(c);
 }
 
@@ -344,6 +393,18 @@ static int add_range(const struct command *c, enum sbt_role role, bool is_read)
                                           .is_in_call = is_pageable(c, role)});
 }
 
+/* Adds what was observed of a copy or fill of rows. Memory of the host that the device cannot reach
+ * is nothing that others wait for. */
+static int add_observed_rows(const struct command *c)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < c->observed_count && !error; i++)
+        if (holder(c->memory, c->observed[i].start) || is_variable(c->a, c->observed[i].start))
+            error = add_observed_range(c, &c->observed[i]);
+    return error;
+}
+
 static bool is_object_field(const struct command *c, uint32_t field, uint64_t *thing)
 {
     *thing = tsm_held_memory_field(&c->a->held, c->record, c->schema, field);
@@ -369,7 +430,7 @@ static int add_fields(const struct command *c)
                                                    .reads = !has_from || has_to,
                                                    .writes = !has_to || has_from,
                                                    .is_object = true});
-        else if (field->type == SBT_FIELD_HOSTPTR && !field->role)
+        else if (field->type == SBT_FIELD_HOSTPTR && !field->role && !c->observed)
             error = add_rest(c, c->record->slots[i], true, true);
     }
     return error;
@@ -377,14 +438,19 @@ static int add_fields(const struct command *c)
 
 static int note_ranges(const struct command *c)
 {
-    int error = add_range(c, SBT_ROLE_SRC, true);
+    int error;
 
-    if (!error)
-        error = add_range(c, SBT_ROLE_HOST_SRC, true);
-    if (!error)
-        error = add_range(c, SBT_ROLE_DST, false);
-    if (!error)
-        error = add_range(c, SBT_ROLE_HOST_DST, false);
+    if (c->observed && has_rows(c->schema)) {
+        error = add_observed_rows(c);
+    } else {
+        error = add_range(c, SBT_ROLE_SRC, true);
+        if (!error)
+            error = add_range(c, SBT_ROLE_HOST_SRC, true);
+        if (!error)
+            error = add_range(c, SBT_ROLE_DST, false);
+        if (!error)
+            error = add_range(c, SBT_ROLE_HOST_DST, false);
+    }
     if (!error)
         error = add_fields(c);
     return error ? error : note_sent(c, role_of(c, SBT_ROLE_DST));
@@ -408,7 +474,9 @@ static int note_command(const struct command *c)
         return 0;
     default:
         /* A copy between arrays has no role but its size. */
-        return role_of(c, SBT_ROLE_SIZE) ? note_ranges(c) : be_unknown(c->a);
+        if (role_of(c, SBT_ROLE_SIZE))
+            return note_ranges(c);
+        return note_observed(c);
     }
 }
 
@@ -418,10 +486,15 @@ static void begin(struct tsm_accesses *a)
     a->count = 0;
 }
 
+int tsm_accesses_begin(struct tsm_accesses *a, struct sbt_reader *reader)
+{
+    return tsm_observed_collect(&a->observed, reader);
+}
+
 int tsm_accesses_note(struct tsm_accesses *a, struct sbt_reader *reader,
                       const struct tsm_call_node *call)
 {
-    const struct command c = {a, reader, call->record, call->schema, call->memory};
+    struct command c = {a, reader, call->record, call->schema, call->memory, NULL, 0};
     int error;
 
     begin(a);
@@ -431,6 +504,8 @@ int tsm_accesses_note(struct tsm_accesses *a, struct sbt_reader *reader,
     error = tsm_held_memory_note(&a->held, call->record, call->schema);
     if (error || !call->is_command)
         return error ? error : note_of_module(a, call->record, call->schema);
+    c.observed = tsm_observed_find(&a->observed, call->record->stream, call->record->position,
+                                   &c.observed_count);
     return note_command(&c);
 }
 
@@ -454,6 +529,7 @@ int tsm_accesses_note_core(struct tsm_accesses *a, const struct sbt_record *reco
 
 void tsm_accesses_finish(struct tsm_accesses *a)
 {
+    tsm_observed_finish(&a->observed);
     tsm_held_memory_finish(&a->held);
     tsm_map_finish(&a->modules);
     free(a->list);

@@ -12,6 +12,9 @@
  * arguments, by variables that the program never looked up, by references of textures, nor memory
  * that two reservations of addresses have in common.
  *
+ * Where the trace says what commands have accessed (observed.h), that counts in place of all this,
+ * but for objects: a kernel may use those whose numbers are among its arguments.
+ *
  * Events and waits access nothing, not even the value in memory that a stream waits for: it is
  * there to be changed meanwhile. Of copies with rows only the place where they begin is known here:
  * they are taken to reach from there to the end of the allocation.
@@ -19,6 +22,7 @@
 #ifndef ANALYSIS_DEPENDENCIES_ACCESSES_H
 #define ANALYSIS_DEPENDENCIES_ACCESSES_H
 
+#include "analysis/dependencies/observed.h"
 #include "analysis/held_memory.h"
 #include "analysis/model/memory.h"
 #include "analysis/model/node.h"
@@ -28,6 +32,7 @@
 /* How an access is known: the lower, the surer. */
 enum tsm_access_kind {
     TSM_ACCESS_DECLARED,  /* the call says: these bytes, and each of them */
+    TSM_ACCESS_OBSERVED,  /* the device has seen it: these bytes, and each of them */
     TSM_ACCESS_REACHABLE, /* some of these bytes, perhaps */
     TSM_ACCESS_UNKNOWN,   /* anything of its context, perhaps */
     TSM_ACCESS_KIND_COUNT
@@ -59,6 +64,7 @@ struct tsm_accesses {
     size_t count, capacity;
     bool is_unknown; /* it may do anything: there is no list */
     /* State: */
+    struct tsm_observed observed;
     struct tsm_held_memory held;
     struct tsm_map modules; /* function -> what it came from */
     struct tsm_module_variable *variables;
@@ -68,6 +74,10 @@ struct tsm_accesses {
     uint8_t *bytes; /* of a copy */
     size_t byte_capacity;
 };
+
+/* Reads what the trace says of accesses, if it does: a pass of its own. Call it before all others,
+ * or never. */
+int tsm_accesses_begin(struct tsm_accesses *a, struct sbt_reader *reader);
 
 /* Finds the accesses of a command; takes any other call into account. Calls come in the order of
  * the trace. Returns 0 or a negative tsm_error. */
@@ -87,7 +97,13 @@ void tsm_accesses_finish(struct tsm_accesses *a);
 uint64_t tsm_accesses_object(const struct sbt_record *record, const struct sbt_schema *schema,
                              enum sbt_role role);
 
-/* "declared", "reachable", "unknown". */
+/* Tests whether each of the bytes is accessed for sure. */
+static inline bool tsm_access_is_exact(enum tsm_access_kind kind)
+{
+    return kind <= TSM_ACCESS_OBSERVED;
+}
+
+/* "declared", "observed", "reachable", "unknown". */
 const char *tsm_access_kind_name(enum tsm_access_kind kind);
 
 #endif

@@ -12,11 +12,6 @@ static int no_memory(void)
     return tsm_fail(TSM_E_MEMORY, "no memory for accesses of commands");
 }
 
-static uint64_t place_key(uint64_t stream, uint64_t position)
-{
-    return stream << 40 ^ position;
-}
-
 /* ---- records ----------------------------------------------------------------------------------
  */
 
@@ -36,7 +31,7 @@ static int add(struct tsm_command_accesses *a, struct tsm_accessing *one)
     if (!TSM_ARRAY_PUSH(a->list, a->count, a->capacity, *one))
         return no_memory();
     return !one->position ||
-                   tsm_map_set(&a->places, place_key(one->stream, one->position), a->count)
+                   tsm_map_set(&a->places, tsm_position_key(one->stream, one->position), a->count)
                ? 0
                : no_memory();
 }
@@ -133,9 +128,11 @@ int tsm_command_accesses_collect(struct tsm_command_accesses *out, struct sbt_re
     const struct tsm_model_visitor visitor = {
         .user = &c, .call = collect_call, .core = collect_core, .memory = collect_change};
     struct tsm_model_counts counts;
+    int error;
 
     *out = (struct tsm_command_accesses){0};
-    return tsm_model_pass(&counts, reader, NULL, &visitor);
+    error = tsm_accesses_begin(&out->accesses, reader);
+    return error ? error : tsm_model_pass(&counts, reader, NULL, &visitor);
 }
 
 void tsm_command_accesses_finish(struct tsm_command_accesses *a)
@@ -160,7 +157,7 @@ const struct tsm_accessing *tsm_command_accesses_find(const struct tsm_command_a
 const struct tsm_accessing *tsm_command_accesses_at(const struct tsm_command_accesses *a,
                                                     uint32_t stream, uint64_t position)
 {
-    const uint64_t place = tsm_map_get(&a->places, place_key(stream, position), 0);
+    const uint64_t place = tsm_map_get(&a->places, tsm_position_key(stream, position), 0);
 
     return place ? &a->list[place - 1] : NULL;
 }

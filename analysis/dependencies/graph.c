@@ -155,8 +155,10 @@ int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reade
     *out = (struct tsm_dependency_graph){0};
     if (has_memory && !(m.memory = calloc(1, sizeof(*m.memory))))
         error = no_memory();
-    if (m.memory)
+    if (m.memory) {
         m.memory->order = &m.dependencies;
+        error = tsm_accesses_begin(&m.memory->accesses, reader);
+    }
     if (!error)
         error = tsm_model_pass(&counts, reader, NULL, &visitor);
     out->passed_count = m.dependencies.passed_count;

@@ -239,7 +239,7 @@ static int visit_segment(struct tsm_history *h, struct tsm_history_segment *s,
     if (error || v->is_passing)
         return error;
     cover_all(s, budget, v);
-    if (v->entry.writes && v->entry.kind == TSM_ACCESS_DECLARED) {
+    if (v->entry.writes && tsm_access_is_exact(v->entry.kind)) {
         s->clean_seq = s->count || v->is_beside_unknown ? 0 : v->entry.seq;
         s->is_joined = false;
     }

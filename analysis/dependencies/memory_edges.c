@@ -116,7 +116,7 @@ static int add_conflict(void *user, const struct tsm_history_entry *entry,
                                   .reason = reason_of(entry, access),
                                   .is_redundant = ordered,
                                   .is_unordered = !ordered,
-                                  .is_partial = access->kind != TSM_ACCESS_DECLARED};
+                                  .is_partial = !tsm_access_is_exact(access->kind)};
 
     /* Both are the program's: that matters only where something of the first may be left. */
     if (!entry->position && !n->is_command && !edge.is_partial)

@@ -186,7 +186,9 @@ int tsm_stream_commands_collect(struct tsm_stream_commands *out, struct sbt_read
     int error;
 
     *out = (struct tsm_stream_commands){0};
-    error = tsm_model_pass(&counts, reader, NULL, &visitor);
+    error = tsm_accesses_begin(&c.accesses, reader);
+    if (!error)
+        error = tsm_model_pass(&counts, reader, NULL, &visitor);
     if (out->count)
         qsort(out->list, out->count, sizeof(*out->list), by_position);
     tsm_accesses_finish(&c.accesses);

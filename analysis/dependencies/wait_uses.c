@@ -252,7 +252,9 @@ int tsm_wait_uses_find(struct tsm_wait_use *list, size_t count, struct sbt_reade
         f.list[i].use = &list[i];
         f.list[i].order = (struct tsm_dependencies){.reader = reader, .dropped = list[i].seq + 1};
     }
-    error = f.list ? tsm_model_pass(&counts, reader, NULL, &visitor) : no_memory();
+    error = f.list ? tsm_accesses_begin(&f.accesses.accesses, reader) : no_memory();
+    if (!error)
+        error = tsm_model_pass(&counts, reader, NULL, &visitor);
     for (size_t i = 0; i < count && f.list; i++)
         if ((!is_certain(&list[i]) &&
              (f.order.stream_count > STREAMS_MAX || f.list[i].is_guessed)) ||

@@ -35,6 +35,12 @@ static inline uint64_t tsm_span_ns(const struct tsm_span *span)
     return (uint64_t)span->end_ns - (uint64_t)span->start_ns;
 }
 
+/* Returns a number for the command at a position of a stream, for maps. */
+static inline uint64_t tsm_position_key(uint32_t stream, uint64_t position)
+{
+    return (uint64_t)stream << 40 ^ position;
+}
+
 /* Kinds of work of a command. */
 enum tsm_work {
     TSM_WORK_OTHER,

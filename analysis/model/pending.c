@@ -8,11 +8,6 @@
 
 #define CAPACITY_FIRST 256u
 
-static uint64_t key_of(uint32_t stream, uint64_t position)
-{
-    return (uint64_t)stream << 40 ^ position;
-}
-
 static struct tsm_pending_entry *entry_at(const struct tsm_pending *p, size_t index)
 {
     return &p->ring[(p->first + index) & (p->capacity - 1)];
@@ -38,7 +33,7 @@ static bool grow(struct tsm_pending *p)
 static int remove_first(struct tsm_pending *p)
 {
     const struct tsm_pending_entry entry = *entry_at(p, 0);
-    const uint64_t key = key_of(entry.node.stream, entry.node.position);
+    const uint64_t key = tsm_position_key(entry.node.stream, entry.node.position);
 
     if (tsm_map_get(&p->places, key, UINT64_MAX) == p->removed_count)
         tsm_map_remove(&p->places, key);
@@ -69,7 +64,7 @@ int tsm_pending_add(struct tsm_pending *p, const struct tsm_command_node *comman
     if (error)
         return error;
     if ((p->count == p->capacity && !grow(p)) ||
-        !tsm_map_set(&p->places, key_of(command->stream, command->position),
+        !tsm_map_set(&p->places, tsm_position_key(command->stream, command->position),
                      p->removed_count + p->count))
         return tsm_fail(TSM_E_MEMORY, "out of memory for commands that wait for their times");
     *entry_at(p, p->count++) = (struct tsm_pending_entry){.node = *command};
@@ -87,7 +82,7 @@ static bool lacks(const struct tsm_pending_entry *entry, const struct tsm_comman
 static struct tsm_pending_entry *find(const struct tsm_pending *p, uint32_t stream,
                                       uint64_t position)
 {
-    const uint64_t *number = tsm_map_find(&p->places, key_of(stream, position));
+    const uint64_t *number = tsm_map_find(&p->places, tsm_position_key(stream, position));
 
     if (!number || *number < p->removed_count || *number - p->removed_count >= p->count)
         return NULL;

@@ -43,11 +43,6 @@ static int no_memory(void)
     return tsm_fail(TSM_E_MEMORY, "no memory for the commands of the trace");
 }
 
-static uint64_t place_key(uint64_t stream, uint64_t position)
-{
-    return stream << 40 ^ position;
-}
-
 /* ---- streams, threads, devices ----------------------------------------------------------------
  */
 
@@ -224,7 +219,7 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
     if (error)
         return error;
     if (!TSM_ARRAY_PUSH(m->w->commands, m->w->command_count, m->command_capacity, command) ||
-        !tsm_map_set(&m->command_places, place_key(record->stream, record->position),
+        !tsm_map_set(&m->command_places, tsm_position_key(record->stream, record->position),
                      m->w->command_count))
         return no_memory();
     return 0;
@@ -324,7 +319,7 @@ enum {
 /* Gives the command the parts that were collected. */
 static void close_list(struct making *m)
 {
-    const uint64_t key = place_key(m->open.stream, m->open.position);
+    const uint64_t key = tsm_position_key(m->open.stream, m->open.position);
     const uint64_t place = tsm_map_get(&m->command_places, key, 0);
     struct tsm_workload_command *c = place ? &m->w->commands[place - 1] : NULL;
 
@@ -376,7 +371,8 @@ static int add_work(struct making *m, const struct sbt_record *record)
                                      .position = slots[OF_POSITION],
                                      .is_whole = true,
                                      .first_part = m->part_count};
-        place = tsm_map_get(&m->command_places, place_key(m->open.stream, m->open.position), 0);
+        place =
+            tsm_map_get(&m->command_places, tsm_position_key(m->open.stream, m->open.position), 0);
         if (place) {
             struct tsm_workload_command *c = &m->w->commands[place - 1];
 

@@ -17,8 +17,8 @@ BIN, CAPTURE, EMU, PROGRAMS = (pathlib.Path(os.environ[f'TEST_{name}']) for name
 RUN = (['streams'], ['pipeline'], ['linked'], ['staging', '3', '60'], ['copies'], ['weave'], ['conflicts', 'random', '1', '200'],
        ['conflicts', 'random', '2', '200'], ['conflicts', 'random', '3', '400'], ['conflicts', 'stored'], ['conflicts', 'variable'])
 REASONS = ('read after write', 'write after write', 'write after read')
-DECLARED, REACHABLE, UNKNOWN = range(3)
-KINDS = ('declared', 'reachable', 'unknown')
+DECLARED, OBSERVED, REACHABLE, UNKNOWN = range(4)  # the first two: each of the bytes
+KINDS = ('declared', 'observed', 'reachable', 'unknown')
 
 
 def tool(*words, status=0):
@@ -208,7 +208,7 @@ def visit(commands, over, found, history, seq, a, size):
     host = commands.records[seq]['call'] == 'host_write'
     for old_seq, old, covered in history:
         kind = max(old.kind, a.kind)
-        both_host = host and a.kind == DECLARED and commands.records[old_seq]['call'] == 'host_write'
+        both_host = host and a.kind <= OBSERVED and commands.records[old_seq]['call'] == 'host_write'
         if old_seq == seq or not (a.writes or old.writes) or min(covered, default=9) <= kind or both_host:
             continue
         reason = REASONS[0 if old.writes and a.reads else 1 if old.writes else 2]
@@ -247,14 +247,14 @@ class Slices:
                 found = []
             for a in self.commands.accesses.get(old_seq, ()):
                 if a.writes and a.start <= first < a.end:
-                    found = [(s, w) for s, w in found if a.kind != DECLARED or not ended(self.commands, self.over, old_seq, a, s, w)]
+                    found = [(s, w) for s, w in found if a.kind > OBSERVED or not ended(self.commands, self.over, old_seq, a, s, w)]
                     found.append((old_seq, a))
         return found
 
     def of(self, seq):
         todo, seen, reached = [], set(), {seq}
         for a in self.commands.accesses.get(seq, ()):
-            if a.reads or a.kind != DECLARED:
+            if a.reads or a.kind > OBSERVED:
                 todo += [(seq, part) for part in self.parts(a.start, a.end)]
         while todo:
             at = todo.pop()
@@ -264,7 +264,7 @@ class Slices:
             if at not in self.known:
                 self.known[at] = self.writers(*at)
             for writer, w in self.known[at]:
-                if w.kind != DECLARED:
+                if w.kind > OBSERVED:
                     todo.append((writer, at[1]))
                 if writer not in reached:
                     reached.add(writer)
@@ -273,7 +273,7 @@ class Slices:
         return reached
 
 
-def compare_slices(name, records):
+def compare_slices(name, records, more_max=0.02):
     """The tool may say more: it keeps the first and the last byte that are asked for of what a command wrote."""
     commands = Commands(records)
     slices = Slices(commands, known_over(json.loads(tool('graph', '--memory', '--json', name))))
@@ -285,7 +285,7 @@ def compare_slices(name, records):
         assert sum(found['rests_on'].values()) == len(got) - 1, found['rests_on']
         total += len(expected)
         more += len(got - expected)
-    assert more * 50 <= total, (name, more, total)
+    assert more <= more_max * total, (name, more, total)
     return total, more
 
 
@@ -346,7 +346,7 @@ def slices():
     found = json.loads(tool('graph', '--json', f'--slice={last["seq"]}', 'copies.sbt'))
     calls = [row['call'] for row in found['contributors']]
     assert calls == ['cuMemcpy', 'cuMemcpyDtoD_v2', 'cuMemsetD16_v2', 'cuMemsetD16Async', 'cuMemsetD8Async'], found
-    assert found['rests_on'] == {'declared': 4, 'reachable': 0, 'unknown': 0}, found
+    assert found['rests_on'] == {'declared': 4, 'observed': 0, 'reachable': 0, 'unknown': 0}, found
     assert [row['size'] for row in found['contributors']] == [None, 512, 100, 20, 3], found
     for words in (['conflicts', 'random', '5', '300'], ['conflicts', 'random', '6', '300'], ['staging', '5', '80'], ['copies']):
         record('slices.sbt', words)

@@ -130,6 +130,7 @@ def main():
     assert needed['declared']['different'] > 5 and needed['reachable']['different'] > 10 and seen.get('nothing') and ordered > 1000, (needed, ordered)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    main()
+if __name__ == '__main__':
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        main()

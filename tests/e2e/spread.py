@@ -10,7 +10,7 @@ import random
 import subprocess
 import tempfile
 
-from memory_edges import BIN, CAPTURE, PROGRAMS, Commands, read, tool
+from memory_edges import BIN, CAPTURE, KINDS, PROGRAMS, Commands, read, tool
 
 MACHINES = ('block_slots=64', 'block_slots=2', 'call_ns=100,launch_latency_ns=0', 'device_mbps=1000,host_to_device_engines=2,block_slots=16')
 ROUNDS = 40 if os.environ.get('TS_TEST_ALL') else 8
@@ -60,7 +60,7 @@ def check_order(records, found):
         for wait in waits.get(y, ()):
             assert wait['from'] not in before[y], wait  # those that say most come first
             kind = conflicts(commands, wait['from'], y)
-            assert kind is not None and ('declared', 'reachable', 'unknown')[kind] == wait['access'], (wait, kind)
+            assert kind is not None and KINDS[kind] == wait['access'], (wait, kind)
             before[y] |= before[wait['from']] | {wait['from']}
         for x in order[:order.index(y)]:
             assert x in before[y] or conflicts(commands, x, y) is None, (x, y, found['waits'])
@@ -69,7 +69,7 @@ def check_order(records, found):
 
 def spread(name, count):
     found = json.loads(tool('whatif', '--json', '--times', f'--streams={count}', name))
-    assert found['wait_count'] == len(found['waits']) == found['declared_count'] + found['reachable_count'] + found['unknown_count'], found
+    assert found['wait_count'] == len(found['waits']) == sum(found[f'{kind}_count'] for kind in KINDS), found
     assert found['event_count'] == len({w['from'] for w in found['waits']}) and not found['stuck'], found
     return found
 
@@ -151,6 +151,7 @@ def main():
     check_refused()
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    main()
+if __name__ == '__main__':
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        main()

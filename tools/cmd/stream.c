@@ -152,10 +152,10 @@ static void print_range(const struct tsm_stream_range *range)
 {
     const struct tsm_access *a = &range->access;
 
-    printf("          %-9s ", a->reads && a->writes ? "may use"
-                              : a->reads
-                                  ? (a->kind == TSM_ACCESS_DECLARED ? "reads" : "may read")
-                                  : (a->kind == TSM_ACCESS_DECLARED ? "writes" : "may write"));
+    printf("          %-9s ", a->reads && a->writes
+                                  ? (tsm_access_is_exact(a->kind) ? "uses" : "may use")
+                              : a->reads ? (tsm_access_is_exact(a->kind) ? "reads" : "may read")
+                                         : (tsm_access_is_exact(a->kind) ? "writes" : "may write"));
     if (a->is_object) {
         printf("array %" PRIu64 "\n", a->start & TSM_ACCESS_ID_MASK);
         return;

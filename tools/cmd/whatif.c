@@ -307,9 +307,11 @@ static int spread(struct whatif *run)
     run->change_count++;
     if (!error)
         tsm_note("--streams: %zu waits for %zu events: %zu because calls say so, %zu for memory "
-                 "that one may reach, %zu for what may access anything",
+                 "that was seen to be accessed, %zu for memory that one may reach, %zu for what "
+                 "may access anything",
                  found->wait_count, found->event_count, found->kinds[TSM_ACCESS_DECLARED],
-                 found->kinds[TSM_ACCESS_REACHABLE], found->kinds[TSM_ACCESS_UNKNOWN]);
+                 found->kinds[TSM_ACCESS_OBSERVED], found->kinds[TSM_ACCESS_REACHABLE],
+                 found->kinds[TSM_ACCESS_UNKNOWN]);
     return error;
 }
 
@@ -478,6 +480,7 @@ static void print_json(const struct whatif *run, const struct tsm_table *bottlen
         tsm_json_put_u64(&j, "event_count", run->spread.event_count);
         tsm_json_put_u64(&j, "wait_count", run->spread.wait_count);
         tsm_json_put_u64(&j, "declared_count", run->spread.kinds[TSM_ACCESS_DECLARED]);
+        tsm_json_put_u64(&j, "observed_count", run->spread.kinds[TSM_ACCESS_OBSERVED]);
         tsm_json_put_u64(&j, "reachable_count", run->spread.kinds[TSM_ACCESS_REACHABLE]);
         tsm_json_put_u64(&j, "unknown_count", run->spread.kinds[TSM_ACCESS_UNKNOWN]);
     }
