@@ -53,6 +53,7 @@ struct tsm_loose_wait {
     bool is_part;      /* a part of the command does not wait */
     bool is_never;     /* nothing that is recorded brings the object to the value ... */
     uint64_t comes_to; /* ... but to this one at most */
+    bool is_unsure;    /* whether the object has come to the value is not known */
 };
 
 /* A command that has not finished brings the object of a wait to its value, alone or with others.

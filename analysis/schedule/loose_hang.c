@@ -195,6 +195,11 @@ static int make_edges(struct finding *f)
 /* ---- steps that go on -------------------------------------------------------------------------
  */
 
+static bool is_open_end(const struct tsm_loose_wait *w)
+{
+    return w->is_never || w->is_unsure;
+}
+
 /* Tests whether nothing but steps can hold one up. A command that has begun may take any time, and
  * a value that nothing brings never comes. */
 static bool is_ruled(const struct finding *f, uint32_t step)
@@ -208,7 +213,7 @@ static bool is_ruled(const struct finding *f, uint32_t step)
         return false;
     TSM_BISECT(at, l->wait_count, l->waits[at].command >= command);
     for (; at < l->wait_count && l->waits[at].command == command; at++)
-        if (l->waits[at].is_never && l->waits[at].is_part == is_part)
+        if (is_open_end(&l->waits[at]) && l->waits[at].is_part == is_part)
             return false;
     return true;
 }
@@ -317,7 +322,7 @@ static void explain(struct finding *f, uint32_t place)
         n->wait = e->wait;
     }
     for (; !e && at < l->wait_count && l->waits[at].command == n->command; at++)
-        if (l->waits[at].is_never) {
+        if (is_open_end(&l->waits[at])) {
             n->reason = TSM_HINDRANCE_SIGNAL;
             n->wait = (uint32_t)at;
         }

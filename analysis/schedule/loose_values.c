@@ -241,7 +241,7 @@ static bool add_lowering(struct finding *f, uint32_t wait, const struct object *
     struct tsm_loose_wait *w = &f->l->waits[wait];
     const uint64_t missing = o->value - w->value;
 
-    if (!o->is_known || !missing)
+    if (!missing)
         return true;
     if (missing > o->lowering) {
         w->is_never = true;
@@ -263,7 +263,7 @@ static bool add_raising(struct finding *f, uint32_t wait, const struct object *o
     const struct change *only = NULL;
     size_t count = 0;
 
-    if (!o->is_known || o->value >= w->value)
+    if (o->value >= w->value)
         return true;
     if (o->highest < w->value) {
         w->is_never = true;
@@ -294,7 +294,10 @@ static int find_bringers(struct finding *f)
         if (!o)
             return no_memory();
         w->has_value = !o->is_binary;
-        if (o->is_binary || o->is_foreign || l->is_unseen)
+        if (o->is_binary)
+            continue;
+        w->is_unsure = o->is_foreign || l->is_unseen || !o->is_known;
+        if (w->is_unsure)
             continue;
         TSM_BISECT(at, f->change_count, f->changes[at].object >= w->object);
         if (!(w->is_exact ? add_lowering(f, i, o, at) : add_raising(f, i, o, at)))

@@ -124,15 +124,17 @@ static void describe_wait(const struct view *v, const struct tsm_loose_node *n, 
 
     tsm_format(r->address, sizeof(r->address), "%s#%" PRIu64, object.type, object.id);
     if (w->has_value && w->is_exact)
-        tsm_format(r->value, sizeof(r->value), "v = %" PRId64, (int64_t)w->value);
+        tsm_format(r->value, sizeof(r->value), "v == %" PRId64, (int64_t)w->value);
     else if (w->has_value)
         tsm_format(r->value, sizeof(r->value), "v >= %" PRIu64, w->value);
-    if (!w->is_never || r->has_before)
+    if (r->has_before)
         return;
-    if (w->is_exact)
+    if (w->is_unsure)
+        tsm_format(r->note, sizeof(r->note), "whether it comes there is not known");
+    else if (w->is_never && w->is_exact)
         tsm_format(r->note, sizeof(r->note),
                    "nothing recorded brings it there: it comes to %" PRId64, (int64_t)w->comes_to);
-    else
+    else if (w->is_never)
         tsm_format(r->note, sizeof(r->note),
                    "nothing recorded brings it there: it comes to %" PRIu64, w->comes_to);
 }
