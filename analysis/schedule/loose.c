@@ -74,6 +74,7 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
         .stack = record->stack,
         .is_mark =
             traits & TSM_TRAIT_ONLY_WAITS || tsm_work_of_type(call->schema).work == TSM_WORK_ORDER,
+        .is_present = traits & TSM_TRAIT_PRESENTS,
         .is_found = traits & TSM_TRAIT_FROM_QUEUE,
         .over_ns = UINT64_MAX,
         .outcome = {.by = NONE}};

@@ -23,6 +23,7 @@ struct tsm_loose_command {
     uint32_t thread, stack;
     uint32_t order;  /* place in `sorted` */
     bool is_mark;    /* it has no work of its own: its time is that of its wait */
+    bool is_present; /* its queue goes on meanwhile */
     bool is_found;   /* in a queue, perhaps later than the device found it there */
     bool has_ended;  /* a time says so, whatever clock that is on */
     bool has_time;   /* start_ns and end_ns are known, on the host's clock */

@@ -166,8 +166,9 @@ static int make_nodes(struct finding *f)
     for (size_t i = 0; i < l->stream_count; i++)
         for (uint32_t k = 1; k < l->streams[i].count; k++) {
             const uint32_t at = l->streams[i].first + k, node = f->node_of[l->sorted[at - 1]];
+            const bool is_present = l->commands[l->sorted[at - 1]].is_present;
 
-            f->before[at] = node ? node : f->before[at - 1];
+            f->before[at] = node && !is_present ? node : f->before[at - 1];
         }
     return 0;
 }

@@ -151,23 +151,25 @@ static void note_edge(const struct making *m, struct ready *r, uint32_t command,
 static void find_ready(struct making *m)
 {
     const struct tsm_loose *l = m->l;
+    uint32_t before = NONE;
 
     for (uint32_t i = 0; i < l->command_count; i++) {
-        const uint32_t command = l->sorted[i],
-                       before = i == l->streams[l->commands[command].stream].first
-                                    ? NONE
-                                    : l->sorted[i - 1];
+        const uint32_t command = l->sorted[i];
         struct ready *r = &m->ready[command];
         const struct tsm_dependency *e, *end;
 
+        if (i == l->streams[l->commands[command].stream].first)
+            before = NONE;
         *r = (struct ready){.by = NONE, .step = NONE, .unsure = NONE};
         for (tsm_loose_edges_to(l, command, &e, &end); e < end; e++)
             note_edge(m, r, command, e);
-        if (before == NONE)
-            continue;
-        note_ready(r, m->ready[before].ns, TSM_REASON_STREAM, before, NONE);
-        if (r->unsure == NONE && m->ready[before].unsure != NONE)
-            note_untimed(m, r, command, m->ready[before].unsure);
+        if (before != NONE) {
+            note_ready(r, m->ready[before].ns, TSM_REASON_STREAM, before, NONE);
+            if (r->unsure == NONE && m->ready[before].unsure != NONE)
+                note_untimed(m, r, command, m->ready[before].unsure);
+        }
+        if (!l->commands[command].is_present)
+            before = command;
     }
 }
 
@@ -310,9 +312,15 @@ struct heap {
     size_t count;
 };
 
+/* What is known of commands comes first. */
 static int rank_of(const struct tsm_state_interval *i)
 {
-    return i->state == TSM_STATE_RUNNING ? 0 : i->state < TSM_STATE_UNFINISHED ? 1 : 2;
+    static const int ranks[] = {
+        [TSM_STATE_RUNNING] = 0,        [TSM_STATE_WAIT] = 1,       [TSM_STATE_PENDING] = 1,
+        [TSM_STATE_SENT] = 2,           [TSM_STATE_UNFINISHED] = 3, [TSM_STATE_FAILED] = 3,
+        [TSM_STATE_MAY_HAVE_FAILED] = 3};
+
+    return ranks[i->state];
 }
 
 static bool comes_before(const struct tsm_state_interval *a, const struct tsm_state_interval *b)
@@ -432,16 +440,22 @@ static void add_tracks(struct making *m, const struct tsm_state_interval **list,
 
 static void add_all_tracks(struct making *m)
 {
-    const size_t count = m->out->count;
-    struct tsm_state_interval *copies = malloc((count + 1) * sizeof(*copies));
-    const struct tsm_state_interval **list = malloc((count + 1) * sizeof(*list));
-    struct heap h = {.list = malloc((count + 1) * sizeof(*h.list))};
+    const size_t all = m->out->count;
+    size_t count = 0;
+    struct tsm_state_interval *copies = malloc((all + 1) * sizeof(*copies));
+    const struct tsm_state_interval **list = malloc((all + 1) * sizeof(*list));
+    struct heap h = {.list = malloc((all + 1) * sizeof(*h.list))};
 
     m->failed |= !copies || !list || !h.list;
-    for (size_t i = 0; i < count && !m->failed; i++) {
-        copies[i] = m->out->list[i];
-        copies[i].place = m->l->commands[copies[i].place].stream;
-        list[i] = &copies[i];
+    for (size_t i = 0; i < all && !m->failed; i++) {
+        const struct tsm_loose_command *c = &m->l->commands[m->out->list[i].place];
+
+        if (c->is_present)
+            continue;
+        copies[count] = m->out->list[i];
+        copies[count].place = c->stream;
+        list[count] = &copies[count];
+        count++;
     }
     if (!m->failed)
         add_tracks(m, list, count, &h, TSM_STATE_OF_STREAM);

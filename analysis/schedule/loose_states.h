@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * States of loose commands (loose.h), of their streams and devices. The state of a stream or device
- * is that of a command of it: of one that runs, else of the first that has been sent and has not
- * ended. A command whose time is not known is TSM_STATE_SENT as long as nothing says more.
+ * is that of a command of it: of one that runs, else of the first that waits or is pending, else of
+ * the first of which no more is known than that it was sent. A command whose time is not known is
+ * TSM_STATE_SENT as long as nothing says more.
  */
 #ifndef ANALYSIS_SCHEDULE_LOOSE_STATES_H
 #define ANALYSIS_SCHEDULE_LOOSE_STATES_H

@@ -220,12 +220,14 @@ static int by_command(const void *a, const void *b)
     return x->object < y->object ? -1 : x->object > y->object;
 }
 
-static int by_object(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
 
     if (x->object != y->object)
         return x->object < y->object ? -1 : 1;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
     return x->command < y->command ? -1 : x->command > y->command;
 }
 
@@ -236,10 +238,11 @@ static bool add_bringer(struct finding *f, uint32_t wait, const struct change *c
 }
 
 /* Adds what lowers an object to the value: all that do, or nothing is said. */
-static bool add_lowering(struct finding *f, uint32_t wait, const struct object *o, size_t at)
+static bool add_lowering(struct finding *f, uint32_t wait, const struct object *o)
 {
     struct tsm_loose_wait *w = &f->l->waits[wait];
     const uint64_t missing = o->value - w->value;
+    size_t at;
 
     if (!missing)
         return true;
@@ -248,6 +251,7 @@ static bool add_lowering(struct finding *f, uint32_t wait, const struct object *
         w->comes_to = o->value - o->lowering;
         return true;
     }
+    TSM_BISECT(at, f->change_count, f->changes[at].object >= w->object);
     for (; missing == o->lowering && o->lowering <= BRINGERS_MAX && at < f->change_count &&
            f->changes[at].object == w->object;
          at++)
@@ -257,11 +261,10 @@ static bool add_lowering(struct finding *f, uint32_t wait, const struct object *
 }
 
 /* Adds the command that brings a counter to the value; nothing is said where several do. */
-static bool add_raising(struct finding *f, uint32_t wait, const struct object *o, size_t at)
+static bool add_raising(struct finding *f, uint32_t wait, const struct object *o)
 {
     struct tsm_loose_wait *w = &f->l->waits[wait];
-    const struct change *only = NULL;
-    size_t count = 0;
+    size_t at, end;
 
     if (o->value >= w->value)
         return true;
@@ -270,12 +273,11 @@ static bool add_raising(struct finding *f, uint32_t wait, const struct object *o
         w->comes_to = o->highest;
         return true;
     }
-    for (; at < f->change_count && f->changes[at].object == w->object; at++)
-        if (f->changes[at].value >= w->value) {
-            only = &f->changes[at];
-            count++;
-        }
-    return count != 1 || add_bringer(f, wait, only);
+    TSM_BISECT(at, f->change_count,
+               f->changes[at].object > w->object ||
+                   (f->changes[at].object == w->object && f->changes[at].value >= w->value));
+    TSM_BISECT(end, f->change_count, f->changes[end].object > w->object);
+    return end - at != 1 || add_bringer(f, wait, &f->changes[at]);
 }
 
 static int find_bringers(struct finding *f)
@@ -285,11 +287,10 @@ static int find_bringers(struct finding *f)
     if (l->wait_count)
         qsort(l->waits, l->wait_count, sizeof(*l->waits), by_command);
     if (f->change_count)
-        qsort(f->changes, f->change_count, sizeof(*f->changes), by_object);
+        qsort(f->changes, f->change_count, sizeof(*f->changes), by_value);
     for (uint32_t i = 0; i < l->wait_count; i++) {
         struct tsm_loose_wait *w = &l->waits[i];
         const struct object *o = object_of(f, w->object);
-        size_t at;
 
         if (!o)
             return no_memory();
@@ -299,8 +300,7 @@ static int find_bringers(struct finding *f)
         w->is_unsure = o->is_foreign || l->is_unseen || !o->is_known;
         if (w->is_unsure)
             continue;
-        TSM_BISECT(at, f->change_count, f->changes[at].object >= w->object);
-        if (!(w->is_exact ? add_lowering(f, i, o, at) : add_raising(f, i, o, at)))
+        if (!(w->is_exact ? add_lowering(f, i, o) : add_raising(f, i, o)))
             return no_memory();
     }
     return 0;
