@@ -312,7 +312,7 @@ struct heap {
     size_t count;
 };
 
-/* What is known of commands comes first. */
+/* Puts states that are known before others. */
 static int rank_of(const struct tsm_state_interval *i)
 {
     static const int ranks[] = {
