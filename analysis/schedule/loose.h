@@ -54,6 +54,7 @@ struct tsm_loose_wait {
     bool is_part;      /* a part of the command does not wait */
     bool is_never;     /* nothing that is recorded brings the object to the value ... */
     uint64_t comes_to; /* ... but to this one at most */
+    uint32_t choices;  /* commands that have not finished, any of which brings a counter to it */
     bool is_unsure;    /* whether the object has come to the value is not known */
 };
 

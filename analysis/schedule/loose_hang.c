@@ -26,7 +26,8 @@ enum step {
 struct edge {
     uint32_t from, to; /* numbers of steps; `to` ends the wait of `from` */
     enum tsm_hindrance reason;
-    uint32_t wait; /* place; NONE: it is none for a value */
+    uint32_t wait;  /* place; NONE: it is none for a value */
+    bool is_choice; /* other steps would end the wait, too */
 };
 
 struct finding {
@@ -57,8 +58,9 @@ static uint32_t step_of(uint32_t node, enum step step)
 static bool add_edge(struct finding *f, uint32_t from, uint32_t to, enum tsm_hindrance reason,
                      uint32_t wait)
 {
-    return TSM_ARRAY_PUSH(f->edges, f->edge_count, f->edge_capacity,
-                          (struct edge){from, to, reason, wait});
+    return TSM_ARRAY_PUSH(
+        f->edges, f->edge_count, f->edge_capacity,
+        (struct edge){from, to, reason, wait, wait != NONE && f->l->waits[wait].choices > 1});
 }
 
 /* Returns the wait of a command for an object, or NONE. */
@@ -219,28 +221,33 @@ static bool is_ruled(const struct finding *f, uint32_t step)
     return true;
 }
 
-/* Finds the steps that all of what they wait for lets go on, from those on that wait for nothing;
- * or, with `is_free`, those of them that are free to go on now. */
+/* Finds the steps that all of what they wait for lets go on, from those on that wait for nothing:
+ * a wait that several would end holds nothing up here. With `is_free`: those that are free to go on
+ * now. `waiters`: edges by `to`. */
 static bool find_going(const struct finding *f, const uint32_t *waiters, const uint32_t *first,
                        bool is_free)
 {
     bool *out = is_free ? f->is_free : f->goes_on;
-    uint32_t *left = malloc((f->step_count + 1) * sizeof(*left));
+    uint32_t *left = calloc(f->step_count + 1, sizeof(*left));
     uint32_t *todo = malloc((f->step_count + 1) * sizeof(*todo));
     size_t count = 0;
 
-    for (uint32_t i = 0; i < f->step_count && left && todo; i++) {
-        left[i] = f->first_edge[i + 1] - f->first_edge[i];
+    for (size_t i = 0; i < f->edge_count && left; i++)
+        left[f->edges[i].from] += is_free || !f->edges[i].is_choice;
+    for (uint32_t i = 0; i < f->step_count && left && todo; i++)
         if (!left[i] && (!is_free || is_ruled(f, i)))
             todo[count++] = i;
-    }
     while (count) {
         const uint32_t step = todo[--count];
 
         out[step] = true;
-        for (uint32_t i = first[step]; i < first[step + 1]; i++)
-            if (!--left[waiters[i]] && (!is_free || is_ruled(f, waiters[i])))
-                todo[count++] = waiters[i];
+        for (uint32_t i = first[step]; i < first[step + 1]; i++) {
+            const struct edge *e = &f->edges[waiters[i]];
+
+            if ((is_free || !e->is_choice) && !--left[e->from] &&
+                (!is_free || is_ruled(f, e->from)))
+                todo[count++] = e->from;
+        }
     }
     free(todo);
     free(left);
@@ -263,7 +270,7 @@ static int find_steps(struct finding *f)
         first[i] = at;
     }
     for (size_t i = 0; i < f->edge_count && ok; i++)
-        waiters[first[f->edges[i].to + 1]++] = f->edges[i].from;
+        waiters[first[f->edges[i].to + 1]++] = (uint32_t)i;
     ok = ok && find_going(f, waiters, first, false) && find_going(f, waiters, first, true);
     free(first);
     free(waiters);
@@ -338,7 +345,7 @@ static void explain(struct finding *f, uint32_t place)
 static const struct edge *stuck_edge(const struct finding *f, uint32_t step)
 {
     for (uint32_t i = f->first_edge[step]; i < f->first_edge[step + 1]; i++)
-        if (!f->goes_on[f->edges[i].to])
+        if (!f->goes_on[f->edges[i].to] && !f->edges[i].is_choice)
             return &f->edges[i];
     return NULL;
 }

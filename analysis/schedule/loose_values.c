@@ -277,6 +277,7 @@ static bool add_raising(struct finding *f, uint32_t wait, const struct object *o
                f->changes[at].object > w->object ||
                    (f->changes[at].object == w->object && f->changes[at].value >= w->value));
     TSM_BISECT(end, f->change_count, f->changes[end].object > w->object);
+    w->choices = (uint32_t)(end - at);
     return end - at != 1 || add_bringer(f, wait, &f->changes[at]);
 }
 

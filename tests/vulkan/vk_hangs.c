@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Programs that hang; each says "hangs" before, and is to be killed: vk_hangs WAY. They have two
- * queues (TS_TEST_DRIVER=queues), of which the driver makes one. WAY:
+ * Programs that hang; each says "hangs" before, and is to be killed: vk_hangs WAY. They have
+ * three queues (TS_TEST_DRIVER=queues), of which the driver makes one. WAY:
  *
  *   crossed  two queues, each waits for the value of a timeline that the other one's batch brings
+ *   choice   ... and a third queue goes beyond one of these values: only the driver makes it a hang
  *   behind   one queue: a batch waits for a value that one behind it brings
  *   open     a batch waits for 5, and nothing goes beyond 3
  *   batches  a submit of two batches: the first brings what another queue waits for, the second
@@ -18,16 +19,18 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { QUEUES = 3 };
+
 static struct small s;
 static struct words words;
 static VkCommandBuffer commands;
-static VkQueue queues[2];
+static VkQueue queues[QUEUES];
 static VkSemaphore x, y;
 
 static void with_queues(VkDeviceCreateInfo *info)
 {
     static const float priorities[] = {1, 1};
-    static const VkDeviceQueueCreateInfo both[] = {
+    static const VkDeviceQueueCreateInfo each[] = {
         {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
          .queueFamilyIndex = 0,
          .queueCount = 1,
@@ -35,14 +38,18 @@ static void with_queues(VkDeviceCreateInfo *info)
         {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
          .queueFamilyIndex = 1,
          .queueCount = 1,
+         .pQueuePriorities = priorities},
+        {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+         .queueFamilyIndex = 2,
+         .queueCount = 1,
          .pQueuePriorities = priorities}};
     static VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
         .timelineSemaphore = VK_TRUE};
 
     info->pNext = &timeline;
-    info->queueCreateInfoCount = 2;
-    info->pQueueCreateInfos = both;
+    info->queueCreateInfoCount = QUEUES;
+    info->pQueueCreateInfos = each;
 }
 
 static void wait_for(VkQueue queue, VkSemaphore from, uint64_t value, VkSemaphore to, uint64_t next)
@@ -107,9 +114,11 @@ static void send_batches(VkQueue queue, VkSemaphore from, VkSemaphore to)
 
 static void send(const char *way)
 {
-    if (!strcmp(way, "crossed")) {
+    if (!strcmp(way, "crossed") || !strcmp(way, "choice")) {
         wait_for(queues[0], x, 1, y, 1);
         wait_for(queues[1], y, 1, x, 1);
+        if (!strcmp(way, "choice"))
+            signal_on(queues[2], x, 2);
     } else if (!strcmp(way, "behind")) {
         wait_for(queues[0], x, 7, y, 1);
         signal_on(queues[0], x, 7);
@@ -147,7 +156,7 @@ int main(int argc, char **argv)
     small_device = with_queues;
     small_init(&s, 0);
     words_init(&s, &words);
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < QUEUES; i++)
         vkGetDeviceQueue(s.device, i, 0, &queues[i]);
     commands = small_command_buffer(&s, s.pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     {

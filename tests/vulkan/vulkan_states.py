@@ -98,12 +98,21 @@ def check_batches():
     assert left[0][2] == 'signal' and left[1][2] in ('running', 'unknown'), left
 
 
+def check_choice():
+    """Two commands wait for each other, but a third would let one of them go on."""
+    found, _ = hang('choice', 0)
+    assert not found['cycles'] and [row['reason'] for row in found['commands'][:2]] == ['signal', 'signal'], found
+    assert found['commands'][0]['note'] == 'or one of 1 others', found['commands']
+    assert [row['seq'] for row in found['open_ends']] == [found['commands'][2]['seq']], found
+
+
 def check_hangs():
     check_cycle('crossed', ['signal', 'signal'], ['v >= 1', 'v >= 1'])
     check_cycle('behind', ['signal', 'stream'], ['v >= 7', None])
     check_open('open', 'v >= 5', 3)
     check_open('unsent', 'v >= 2', 0)
     check_batches()
+    check_choice()
     found, left = hang('goes_on', 0)
     assert not any(found[name] for name in ('cycles', 'open_ends', 'commands', 'calls')) and not left, (found, left)
 

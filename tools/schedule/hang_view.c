@@ -127,6 +127,8 @@ static void describe_wait(const struct view *v, const struct tsm_loose_node *n, 
         tsm_format(r->value, sizeof(r->value), "v == %" PRId64, (int64_t)w->value);
     else if (w->has_value)
         tsm_format(r->value, sizeof(r->value), "v >= %" PRIu64, w->value);
+    if (r->has_before && w->choices > 1)
+        tsm_format(r->note, sizeof(r->note), "or one of %u others", w->choices - 1);
     if (r->has_before)
         return;
     if (w->is_unsure)

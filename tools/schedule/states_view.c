@@ -342,18 +342,23 @@ static int make_in_order(struct view *v)
     return error;
 }
 
-/* Has both lists cover the same time. Virtual time has nothing to do with that of loose commands.
- */
+/* Tests whether the times of one list cannot be compared with those of the other. */
+static bool is_apart(const struct view *v)
+{
+    return v->w.is_virtual && v->w.command_count;
+}
+
+/* Has both lists cover the same time. */
 static void join_ranges(struct view *v)
 {
+    if (is_apart(v))
+        return;
     if (!v->w.command_count || v->loose.begin_ns < v->begin_ns)
         v->begin_ns = v->loose.begin_ns;
     if (v->loose.end_ns > v->end_ns)
         v->end_ns = v->loose.end_ns;
-    if (!v->w.is_virtual) {
-        v->s.begin_ns = v->begin_ns;
-        v->s.end_ns = v->end_ns;
-    }
+    v->s.begin_ns = v->begin_ns;
+    v->s.end_ns = v->end_ns;
 }
 
 static int make(struct view *v)
@@ -373,8 +378,8 @@ static int make(struct view *v)
         error = tsm_states_make(&v->states, &v->w, &v->s, &v->outcomes);
     return error ? error
                  : tsm_loose_states_make(&v->loose_states, &v->loose,
-                                         v->w.is_virtual ? v->loose.begin_ns : v->begin_ns,
-                                         v->w.is_virtual ? v->loose.end_ns : v->end_ns);
+                                         is_apart(v) ? v->loose.begin_ns : v->begin_ns,
+                                         is_apart(v) ? v->loose.end_ns : v->end_ns);
 }
 
 /* Says of how many commands something is not known. */
@@ -388,7 +393,7 @@ static void note(struct view *v)
         tsm_note("%s: %" PRIu64 " of %zu commands of Vulkan and HSA have no time: when they ran is "
                  "not known; record with --gpu-time",
                  name, v->loose.untimed_count, v->loose.command_count);
-    if (v->w.is_virtual && v->loose.command_count)
+    if (is_apart(v) && v->loose.command_count)
         tsm_note("%s: commands of CUDA are in virtual time, the others are not: their times cannot "
                  "be compared",
                  name);
