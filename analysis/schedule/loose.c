@@ -322,7 +322,7 @@ static void find_range(struct making *m)
             l->end_ns = later(l->end_ns, m->last_ns);
         else if (!c->has_time) {
             l->end_ns = later(l->end_ns, c->over_ns == UINT64_MAX ? m->last_ns : c->over_ns);
-            l->untimed_count += !c->is_mark;
+            l->untimed_count += !c->is_mark && !c->is_present;
         }
     }
 }

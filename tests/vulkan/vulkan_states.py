@@ -132,7 +132,7 @@ def check_lost(way, submits, state):
 
 def check_both():
     """CUDA's commands are put in order by a simulation, Vulkan's have the states of their times: both are there, over one time."""
-    answer = states(TOOL, record('vk_both', TS_GPU_TIME='1', LD_LIBRARY_PATH=os.environ['TS_TEST_EMU']))
+    answer = states(TOOL, record('vk_and_cuda', TS_GPU_TIME='1', LD_LIBRARY_PATH=os.environ['TS_TEST_EMU']))
     names = [rows[0]['name'] for rows in by_subject(answer['commands']).values()]
     assert names == ['cuMemsetD32Async'] * 2 + [SUBMIT] * 2 and not answer['findings'] and not ends(answer), names
     assert all(rows[-1]['state'] == 'running' for rows in by_subject(answer['commands']).values())
@@ -140,7 +140,7 @@ def check_both():
     for what, rows in [*by_subject(answer['streams']).items(), *by_subject(answer['devices']).items()]:
         assert rows[0]['begin_ns'] == answer['begin_ns'] and rows[-1]['end_ns'] == answer['end_ns'], what
         assert all(a['end_ns'] == b['begin_ns'] for a, b in zip(rows, rows[1:])), what
-    found, left = hang('hangs', 1, 'vk_both', LD_LIBRARY_PATH=os.environ['TS_TEST_EMU'])
+    found, left = hang('hangs', 1, 'vk_and_cuda', LD_LIBRARY_PATH=os.environ['TS_TEST_EMU'])
     assert [(row['call'], row['value']) for row in found['open_ends']] == [('cuStreamWaitValue32_v2', 'v == 0x4d')], found['open_ends']
     assert [(row['call'], row['value'], row['before']) for row in found['cycles']] == [(SUBMIT, 'v >= 5', found['cycles'][0]['seq'])]
     assert [row[:3] for row in left] == [('cuStreamWaitValue32_v2', 'not finished', 'value'), (SUBMIT, 'not finished', 'signal')], left
