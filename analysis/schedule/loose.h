@@ -5,7 +5,8 @@
  * edges of the dependency graph, and its times are those that were recorded.
  *
  * A loose command has finished when it has a time, when the host learnt so, or when a command that
- * had to wait for it has. Places are numbers in lists; TSM_WORKLOAD_NONE is none.
+ * had to wait for it has. Places are numbers in lists; TSM_WORKLOAD_NONE is none. About 500 bytes a
+ * command, with its states.
  */
 #ifndef ANALYSIS_SCHEDULE_LOOSE_H
 #define ANALYSIS_SCHEDULE_LOOSE_H
