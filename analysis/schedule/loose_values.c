@@ -178,6 +178,9 @@ static int note_object(struct finding *f, struct object *o, uint64_t key,
     case TSM_WAIT_IN_TURN:
     case TSM_WAIT_UNSEEN:
         break;
+    default: /* what else may change it is not followed */
+        o->is_foreign = true;
+        break;
     }
     return 0;
 }

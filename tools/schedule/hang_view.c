@@ -122,7 +122,8 @@ static void describe_wait(const struct view *v, const struct tsm_loose_node *n, 
     const struct tsm_loose_wait *w = &v->loose.waits[n->wait];
     const struct tsm_wait_object object = tsm_wait_object_of(w->object);
 
-    tsm_format(r->address, sizeof(r->address), "%s#%" PRIu64, object.type, object.id);
+    tsm_format(r->address, sizeof(r->address), "%s#%" PRIu64, object.type ? object.type : "object",
+               object.id);
     if (w->has_value && w->is_exact)
         tsm_format(r->value, sizeof(r->value), "v == %" PRId64, (int64_t)w->value);
     else if (w->has_value)
