@@ -32,7 +32,7 @@ static int no_memory(void)
 
 bool tsm_loose_has(uint32_t record_type)
 {
-    return !(tsm_api_traits(record_type) & TSM_API_IN_ORDER) &&
+    return !(tsm_api_traits(record_type) & (TSM_API_IN_ORDER | TSM_API_KERNEL)) &&
            tsm_wait_has_calls(SBT_TYPE_API(record_type));
 }
 

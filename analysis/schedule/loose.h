@@ -107,7 +107,7 @@ void tsm_loose_finish(struct tsm_loose *l);
 uint32_t tsm_loose_find_command(const struct tsm_loose *l, uint64_t seq);
 uint32_t tsm_loose_find_call(const struct tsm_loose *l, uint64_t seq);
 
-/* Tests whether commands of a record's API are loose. */
+/* Tests whether commands of a record's API are loose, and not the kernel's. */
 bool tsm_loose_has(uint32_t record_type);
 
 /* Edges of the graph to a command: [*first, *last). */
