@@ -65,6 +65,8 @@ enum tsm_call_trait {
     TSM_TRAIT_FROM_QUEUE =
         1ull << 34,              /* found in a queue: which thread wrote it there is not known */
     TSM_TRAIT_ASKS = 1ull << 35, /* says whether all has ended, and waits for nothing */
+    TSM_TRAIT_ONLY_WAITS =
+        1ull << 36, /* a command without work: it ends when its wait does, before others begin */
 };
 
 /* All that is work of its own. */

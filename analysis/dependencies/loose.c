@@ -167,7 +167,7 @@ static void wait_in_turn(void *user)
 
 /* A command that was sent before waits for a value that this one brings. */
 static int link_awaited(void *user, const struct tsm_object_link *link, uint64_t object,
-                        uint64_t seq)
+                        uint64_t seq, bool is_part)
 {
     struct loose *l = user;
 
@@ -177,11 +177,12 @@ static int link_awaited(void *user, const struct tsm_object_link *link, uint64_t
                                        .object = key_of(l, object),
                                        .reason = TSM_DEPENDS_SIGNAL,
                                        .is_begin = link->is_early || link->parts != UINT32_MAX,
-                                       .is_alone = link->is_alone || link->is_early});
+                                       .is_alone = link->is_alone || link->is_early,
+                                       .is_part = is_part});
 }
 
 /* A command that was sent before waits for what the host does in this call. */
-static int link_opened(void *user, uint64_t object, uint64_t seq)
+static int link_opened(void *user, uint64_t object, uint64_t seq, bool is_part)
 {
     struct loose *l = user;
 
@@ -189,7 +190,8 @@ static int link_opened(void *user, uint64_t object, uint64_t seq)
     return tsm_dependency_edge_add(l->d, &(struct tsm_dependency){.from = l->call->record->seq,
                                                                   .to = seq,
                                                                   .object = key_of(l, object),
-                                                                  .reason = TSM_DEPENDS_SIGNAL});
+                                                                  .reason = TSM_DEPENDS_SIGNAL,
+                                                                  .is_part = is_part});
 }
 
 static int note_objects(struct loose *l)

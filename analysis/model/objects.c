@@ -15,6 +15,7 @@ struct waiter {
     uint64_t value, seq;
     uint64_t unseen; /* unseen_count when it began */
     bool is_exact;   /* for this one alone */
+    bool is_part;    /* a part of the command does not wait */
 };
 
 /* An object that commands and the host change, and both look at. */
@@ -130,7 +131,8 @@ static int tell_waiters(const struct noting *n, struct tsm_object *o,
         if (o->waiters[i].is_exact || link->value < o->waiters[i].value)
             o->waiters[left++] = o->waiters[i];
         else if (!error && n->visitor->awaited)
-            error = n->visitor->awaited(n->visitor->user, link, object, o->waiters[i].seq);
+            error = n->visitor->awaited(n->visitor->user, link, object, o->waiters[i].seq,
+                                        o->waiters[i].is_part);
     o->waiter_count = left;
     return error;
 }
@@ -154,7 +156,8 @@ static int note_lowered(const struct noting *n, struct tsm_object *o, uint64_t o
             o->waiters[left++] = w;
         else if (is_value_known(n, o) && w.unseen == n->all->unseen_count && n->visitor->awaited)
             for (size_t k = 0; k < o->count && !error; k++)
-                error = n->visitor->awaited(n->visitor->user, &o->links[k], object, w.seq);
+                error =
+                    n->visitor->awaited(n->visitor->user, &o->links[k], object, w.seq, w.is_part);
     }
     o->waiter_count = left;
     return error;
@@ -270,13 +273,14 @@ static void note_set(const struct noting *n, struct tsm_object *o, uint64_t valu
     o->rest = value;
 }
 
-static int add_waiter(const struct noting *n, struct tsm_object *o, uint64_t value, bool is_exact)
+static int add_waiter(const struct noting *n, struct tsm_object *o,
+                      const struct tsm_wait_step *step, bool is_exact)
 {
     if (o->waiter_count >= WAITERS_MAX)
         return 0;
-    return TSM_ARRAY_PUSH(
-               o->waiters, o->waiter_count, o->waiter_capacity,
-               (struct waiter){value, n->call->record->seq, n->all->unseen_count, is_exact})
+    return TSM_ARRAY_PUSH(o->waiters, o->waiter_count, o->waiter_capacity,
+                          (struct waiter){step->value, n->call->record->seq, n->all->unseen_count,
+                                          is_exact, step->is_part})
                ? 0
                : no_memory();
 }
@@ -294,7 +298,7 @@ static int open_for(const struct noting *n, struct tsm_object *o, uint64_t objec
         if (w->is_exact ? w->value != value : w->value > value)
             o->waiters[left++] = *w;
         else if (!error && n->visitor->opened && w->unseen == n->all->unseen_count)
-            error = n->visitor->opened(n->visitor->user, object, w->seq);
+            error = n->visitor->opened(n->visitor->user, object, w->seq, w->is_part);
     }
     o->waiter_count = left;
     return error;
@@ -362,7 +366,7 @@ static int wait_for_value(const struct noting *n, struct tsm_object *o,
         return error;
     if (beyond)
         return say_waited(n, beyond, step);
-    return add_waiter(n, o, step->value, false);
+    return add_waiter(n, o, step, false);
 }
 
 static int wait_for(const struct noting *n, struct tsm_object *o, const struct tsm_wait_step *step)
@@ -388,7 +392,7 @@ static int wait_for_exact(const struct noting *n, struct tsm_object *o,
     if (o->is_foreign || !n->visitor->waited || !is_value_known(n, o))
         return 0;
     if (step->value != o->rest)
-        return o->count ? 0 : add_waiter(n, o, step->value, true);
+        return o->count ? 0 : add_waiter(n, o, step, true);
     for (size_t i = 0; i < o->count && !error; i++)
         error = say_waited(n, &o->links[i], step);
     return error;

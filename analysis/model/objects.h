@@ -36,10 +36,13 @@ struct tsm_object_visitor {
     int (*waited)(void *user, const struct tsm_object_link *link, const struct tsm_wait_step *step);
     /* This command begins when all before it on its stream have ended. */
     void (*in_turn)(void *user);
-    /* This command brings the object to a value that an earlier command waits for. */
-    int (*awaited)(void *user, const struct tsm_object_link *link, uint64_t object, uint64_t seq);
+    /* This command brings the object to a value that an earlier command, or a part of it, waits
+     * for.
+     */
+    int (*awaited)(void *user, const struct tsm_object_link *link, uint64_t object, uint64_t seq,
+                   bool is_part);
     /* The host brings the object to such a value in this call. */
-    int (*opened)(void *user, uint64_t object, uint64_t seq);
+    int (*opened)(void *user, uint64_t object, uint64_t seq, bool is_part);
 };
 
 /* A zeroed struct with `reader` and `links_max` knows none. */

@@ -21,9 +21,8 @@ struct making {
     const struct tsm_workload *w;
     struct sbt_reader *reader;
     struct tsm_host_waits waits;
-    struct tsm_map failure_places; /* owner -> place + 1 */
-    uint64_t *ends;                /* by stream: up to which position commands have finished */
-    uint32_t *contexts_of;         /* by stream: place */
+    uint64_t *ends;        /* by stream: up to which position commands have finished */
+    uint32_t *contexts_of; /* by stream: place */
     struct context *contexts;
     bool is_waiting; /* a wait of the host had not returned */
 };
@@ -36,53 +35,6 @@ static int no_memory(void)
 /* ---- calls ------------------------------------------------------------------------------------
  */
 
-static int add_failure(struct making *m, const struct tsm_call_node *call, const char *result)
-{
-    const struct sbt_record *record = call->record;
-    bool added;
-    uint64_t *place = tsm_map_insert(&m->failure_places, call->owner, &added);
-
-    if (!place)
-        return no_memory();
-    if (!added)
-        return 0;
-    if (!TSM_ARRAY_PUSH(m->out->failures, m->out->failure_count, m->out->failure_capacity,
-                        (struct tsm_failure){.owner = call->owner,
-                                             .seq = record->seq,
-                                             .call_ns = record->time_ns,
-                                             .told_ns = record->time_ns + record->duration_ns,
-                                             .schema = call->schema,
-                                             .result = result}))
-        return no_memory();
-    *place = m->out->failure_count;
-    return 0;
-}
-
-static int note_failed(struct making *m, const struct tsm_call_node *call)
-{
-    const struct sbt_record *record = call->record;
-    const char *result = sbt_reader_enum_name(m->reader, call->schema->result_enum, record->result);
-
-    if (result && call->owner && tsm_result_says_failure(record->type, result)) {
-        const int error = add_failure(m, call, result);
-
-        if (error)
-            return error;
-    }
-    if (!tsm_work_of_type(call->schema).is_command || record->stream == SBT_STREAM_NONE ||
-        !(tsm_api_traits(record->type) & TSM_API_IN_ORDER))
-        return 0;
-    return TSM_ARRAY_PUSH(m->out->rejected, m->out->rejected_count, m->out->rejected_capacity,
-                          (struct tsm_rejected){.seq = record->seq,
-                                                .call_ns = record->time_ns,
-                                                .schema = call->schema,
-                                                .result = result,
-                                                .number = record->result,
-                                                .stream = record->stream})
-               ? 0
-               : no_memory();
-}
-
 static int add_call(void *user, const struct tsm_call_node *call)
 {
     struct making *m = user;
@@ -91,7 +43,11 @@ static int add_call(void *user, const struct tsm_call_node *call)
     if (!call->schema)
         return 0;
     m->is_waiting |= call->is_wait && flags & SBT_RECORD_UNFINISHED;
-    return flags & SBT_RECORD_FAILED ? note_failed(m, call) : tsm_host_waits_note(&m->waits, call);
+    if (!(flags & SBT_RECORD_FAILED))
+        return tsm_host_waits_note(&m->waits, call);
+    return tsm_api_traits(call->record->type) & TSM_API_IN_ORDER
+               ? tsm_failures_note(&m->out->failures, m->reader, call)
+               : 0;
 }
 
 static int add_core(void *user, const struct sbt_record *record)
@@ -254,8 +210,7 @@ static void find_unfinished(const struct making *m)
 static struct tsm_failure *failure_of(const struct making *m, uint32_t place)
 {
     const struct tsm_workload_command *c = &m->w->commands[place];
-    const uint64_t found = tsm_map_get(&m->failure_places, m->w->streams[c->stream].owner, 0);
-    struct tsm_failure *f = found ? &m->out->failures[found - 1] : NULL;
+    struct tsm_failure *f = tsm_failures_find(&m->out->failures, m->w->streams[c->stream].owner);
 
     return f && is_unfinished(m, place) && m->w->steps[c->step].call_ns < f->told_ns ? f : NULL;
 }
@@ -270,13 +225,13 @@ static bool can_fail(const struct tsm_workload_command *c)
 
 static void find_failed(struct making *m)
 {
-    for (uint32_t i = 0; i < m->w->command_count && m->out->failure_count; i++) {
+    for (uint32_t i = 0; i < m->w->command_count && m->out->failures.count; i++) {
         struct tsm_failure *f = failure_of(m, i);
 
         if (f && can_fail(&m->w->commands[i]) && !f->count++)
             f->first = i;
     }
-    for (uint32_t i = 0; i < m->w->command_count && m->out->failure_count; i++) {
+    for (uint32_t i = 0; i < m->w->command_count && m->out->failures.count; i++) {
         const struct tsm_failure *f = failure_of(m, i);
         struct tsm_command_outcome *o = &m->out->list[i];
 
@@ -327,22 +282,20 @@ int tsm_outcomes_make(struct tsm_outcomes *out, const struct tsm_workload *w,
     free(m.contexts_of);
     free(m.contexts);
     tsm_host_waits_finish(&m.waits);
-    tsm_map_finish(&m.failure_places);
     return error;
 }
 
 void tsm_outcomes_finish(struct tsm_outcomes *outcomes)
 {
     free(outcomes->list);
-    free(outcomes->failures);
-    free(outcomes->rejected);
+    tsm_failures_finish(&outcomes->failures);
     *outcomes = (struct tsm_outcomes){0};
 }
 
 const char *tsm_hindrance_name(enum tsm_hindrance hindrance)
 {
     static const char *const names[] = {"unknown", "running", "stream", "default stream",
-                                        "event",   "value",   "failure"};
+                                        "event",   "signal",  "value",  "failure"};
 
     return names[hindrance];
 }

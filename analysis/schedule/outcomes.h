@@ -2,13 +2,12 @@
  *
  * Outcomes: which commands of a workload have finished, which one failed, and which never finished,
  * as far as the trace says so. A command has finished when it has a time, when a call told the host
- * so, or when one behind it on its stream has. A command fails on the device some time after its
- * call returned; a later call says so by its result (tsm_result_says_failure()), and only that some
- * command of what it belongs to, a context, has failed, not which one.
+ * so, or when one behind it on its stream has.
  */
 #ifndef ANALYSIS_SCHEDULE_OUTCOMES_H
 #define ANALYSIS_SCHEDULE_OUTCOMES_H
 
+#include "analysis/schedule/failures.h"
 #include "analysis/schedule/workload.h"
 
 enum tsm_outcome {
@@ -26,6 +25,7 @@ enum tsm_hindrance {
     TSM_HINDRANCE_STREAM,  /* the command before it on its stream has not finished */
     TSM_HINDRANCE_DEFAULT, /* a default stream, or what that waits for */
     TSM_HINDRANCE_EVENT,
+    TSM_HINDRANCE_SIGNAL,  /* it waits for a semaphore's or signal's value */
     TSM_HINDRANCE_VALUE,   /* it waits for a value in memory */
     TSM_HINDRANCE_FAILURE, /* its context has failed */
 };
@@ -36,28 +36,9 @@ struct tsm_command_outcome {
     uint32_t by; /* place of the command; TSM_WORKLOAD_NONE: none, or not known */
 };
 
-/* A call that said first that a command of its context had failed. */
-struct tsm_failure {
-    uint64_t owner, seq, call_ns, told_ns; /* owner: key, as of streams */
-    const struct sbt_schema *schema;
-    const char *result;
-    uint32_t count, first; /* commands that may have failed, and the first of them */
-};
-
-/* A command that the driver did not take: it never ran. */
-struct tsm_rejected {
-    uint64_t seq, call_ns;
-    const struct sbt_schema *schema;
-    const char *result; /* NULL: its number says all */
-    int64_t number;
-    uint32_t stream; /* number */
-};
-
 struct tsm_outcomes {
     struct tsm_command_outcome *list; /* by those of the workload */
-    struct tsm_failure *failures;     /* one of each context at most */
-    struct tsm_rejected *rejected;
-    size_t failure_count, failure_capacity, rejected_count, rejected_capacity;
+    struct tsm_failures failures;
     size_t unfinished_count; /* commands that have not finished, or failed */
     uint64_t last_ns;        /* end of the last call */
 };

@@ -16,8 +16,8 @@ struct making {
 
 const char *tsm_state_name(enum tsm_state state)
 {
-    static const char *const names[] = {"idle",         "pending", "wait",           "running",
-                                        "not finished", "failed",  "may have failed"};
+    static const char *const names[] = {"idle", "pending",      "wait",   "running",
+                                        "sent", "not finished", "failed", "may have failed"};
 
     return names[state];
 }
@@ -31,9 +31,9 @@ const char *tsm_state_of_name(enum tsm_state_of of)
 
 const char *tsm_state_reason_name(enum tsm_state_reason reason)
 {
-    static const char *const names[] = {"",        "host",    "latency", "stream", "default stream",
-                                        "event",   "graph",   "engine",  "device", "value",
-                                        "failure", "running", "unknown"};
+    static const char *const names[] = {"",      "host",    "latency", "stream",  "default stream",
+                                        "event", "signal",  "graph",   "engine",  "device",
+                                        "value", "failure", "running", "unknown", "no time"};
 
     return names[reason];
 }
@@ -132,15 +132,22 @@ static bool has_finished(const struct making *m, uint32_t command)
     return m->outcomes->list[command].outcome == TSM_OUTCOME_FINISHED;
 }
 
-static enum tsm_state_reason hindrance_of(const struct tsm_command_outcome *o)
+enum tsm_state_reason tsm_state_reason_of(const struct tsm_command_outcome *o)
 {
     static const enum tsm_state_reason reasons[] = {
         [TSM_HINDRANCE_UNKNOWN] = TSM_REASON_UNKNOWN, [TSM_HINDRANCE_WAITED] = TSM_REASON_RUNNING,
         [TSM_HINDRANCE_STREAM] = TSM_REASON_STREAM,   [TSM_HINDRANCE_DEFAULT] = TSM_REASON_DEFAULT,
-        [TSM_HINDRANCE_EVENT] = TSM_REASON_EVENT,     [TSM_HINDRANCE_VALUE] = TSM_REASON_VALUE,
-        [TSM_HINDRANCE_FAILURE] = TSM_REASON_FAILURE};
+        [TSM_HINDRANCE_EVENT] = TSM_REASON_EVENT,     [TSM_HINDRANCE_SIGNAL] = TSM_REASON_SIGNAL,
+        [TSM_HINDRANCE_VALUE] = TSM_REASON_VALUE,     [TSM_HINDRANCE_FAILURE] = TSM_REASON_FAILURE};
 
     return o->outcome == TSM_OUTCOME_UNFINISHED ? reasons[o->hindrance] : TSM_REASON_NONE;
+}
+
+enum tsm_state tsm_state_of_outcome(const struct tsm_command_outcome *o)
+{
+    return o->outcome == TSM_OUTCOME_FAILED            ? TSM_STATE_FAILED
+           : o->outcome == TSM_OUTCOME_MAY_HAVE_FAILED ? TSM_STATE_MAY_HAVE_FAILED
+                                                       : TSM_STATE_UNFINISHED;
 }
 
 /* Adds all that is known of a command that has not finished, even where it takes no time. `i` says
@@ -150,10 +157,8 @@ static void add_unfinished(struct making *m, uint32_t command, uint64_t from_ns,
 {
     const struct tsm_command_outcome *o = &m->outcomes->list[command];
 
-    i.state = o->outcome == TSM_OUTCOME_FAILED            ? TSM_STATE_FAILED
-              : o->outcome == TSM_OUTCOME_MAY_HAVE_FAILED ? TSM_STATE_MAY_HAVE_FAILED
-                                                          : TSM_STATE_UNFINISHED;
-    i.reason = hindrance_of(o);
+    i.state = tsm_state_of_outcome(o);
+    i.reason = tsm_state_reason_of(o);
     i.command = command;
     i.by = o->by;
     i.begin_ns = earlier(from_ns, m->s->end_ns);

@@ -17,6 +17,7 @@ enum tsm_state {
     TSM_STATE_PENDING, /* it could run as far as other commands go, and is not begun */
     TSM_STATE_WAIT,    /* for other commands */
     TSM_STATE_RUNNING,
+    TSM_STATE_SENT,       /* it waited, ran or had ended at some time in it: nothing says when */
     TSM_STATE_UNFINISHED, /* nothing says that it has finished */
     TSM_STATE_FAILED,
     TSM_STATE_MAY_HAVE_FAILED, /* it or others, of which nobody knows more */
@@ -37,6 +38,7 @@ enum tsm_state_reason {
     TSM_REASON_STREAM,  /* for the command before it on its stream */
     TSM_REASON_DEFAULT, /* for a default stream, or what that waits for */
     TSM_REASON_EVENT,
+    TSM_REASON_SIGNAL,  /* for a semaphore, or signal */
     TSM_REASON_GRAPH,   /* for another node, or the launch before */
     TSM_REASON_ENGINE,  /* which another command has */
     TSM_REASON_DEVICE,  /* of the device; not known */
@@ -44,6 +46,7 @@ enum tsm_state_reason {
     TSM_REASON_FAILURE, /* of another command of its context */
     TSM_REASON_RUNNING, /* nothing else: it runs, or is about to, while the host waits */
     TSM_REASON_UNKNOWN, /* likewise, but nobody waits: perhaps it has finished */
+    TSM_REASON_UNTIMED, /* it, or the command that it waits for, has no time */
 };
 
 struct tsm_state_interval {
@@ -76,6 +79,10 @@ struct tsm_states {
 int tsm_states_make(struct tsm_states *out, const struct tsm_workload *w,
                     const struct tsm_prediction *s, const struct tsm_outcomes *outcomes);
 void tsm_states_finish(struct tsm_states *states);
+
+/* State and reason of a command that has not finished. */
+enum tsm_state tsm_state_of_outcome(const struct tsm_command_outcome *outcome);
+enum tsm_state_reason tsm_state_reason_of(const struct tsm_command_outcome *outcome);
 
 /* "idle", "pending", "wait", "running", "not finished"...; "command", "stream"...; "host",
  * "latency"... */

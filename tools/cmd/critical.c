@@ -90,8 +90,13 @@ static size_t top_of(const struct critical *run)
 static int note_row(struct critical *run, size_t row, uint64_t seq)
 {
     const size_t top = top_of(run);
+    const uint32_t place = tsm_workload_find_step(&run->w, seq);
+    const struct tsm_workload_step *step = place == TSM_WORKLOAD_NONE ? NULL : &run->w.steps[place];
 
-    return !top || row < top ? tsm_named_records_add(&run->named, seq) : 0;
+    return step && (!top || row < top)
+               ? tsm_named_records_add(
+                     &run->named, &(struct tsm_named_record){seq, step->schema->name, step->stack})
+               : 0;
 }
 
 /* Returns NULL when out of memory. */
@@ -346,7 +351,7 @@ static int print_text(const struct critical *run)
         if (is_of_device(&run->tables[i]))
             print_alone(run, alone++);
     }
-    return run->v->stacks ? tsm_stacks_print(&run->named, &run->w, run->reader) : 0;
+    return run->v->stacks ? tsm_stacks_print(&run->named, run->reader) : 0;
 }
 
 static void print_devices_json(const struct critical *run, struct tsm_json *j)
@@ -390,7 +395,7 @@ static int print_json(const struct critical *run)
         if (!is_of_device(&run->tables[i]))
             tsm_table_print_json(&run->tables[i], &j, top_of(run));
     print_devices_json(run, &j);
-    error = tsm_stacks_print_json(&run->named, &run->w, run->reader, &j);
+    error = tsm_stacks_print_json(&run->named, run->reader, &j);
     tsm_json_end(&j);
     return error;
 }

@@ -762,7 +762,7 @@ const struct tsm_command tsm_command_graph = {
         "other.\n\n"
         "Knows CUDA, Vulkan and HSA; commands of DRM are counted and left out. Commands of Vulkan "
         "and HSA may overlap on their queue: they have edges where something orders them. "
-        "--memory, --slice and --hang know CUDA alone.",
+        "--memory and --slice know CUDA alone.",
     .examples = "tracesmith graph trace.sbt\n"
                 "tracesmith graph --why=812 trace.sbt\n"
                 "tracesmith graph --path=98:812 trace.sbt\n"

@@ -84,9 +84,11 @@ static const struct tsm_option options[] = {
     {.name = "states",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, states),
-     .help = "CUDA: the states of commands, streams, engines and devices over time, idle, pending, "
-             "wait or running, with the reason. Of the whole trace. With --json one object, schema "
-             "\"tsstates/1\"."},
+     .help =
+         "CUDA, Vulkan, HSA: the states of commands, streams, engines (CUDA's) and devices over "
+         "time, idle, pending, wait, running or sent (no time says when it ran), with the reason. "
+         "Of the whole trace. With --json one object, schema "
+         "\"tsstates/1\"."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, json),

@@ -10,14 +10,14 @@
 
 #define COLUMN 10u /* that frames begin in */
 
-int tsm_named_records_add(struct tsm_named_records *n, uint64_t seq)
+int tsm_named_records_add(struct tsm_named_records *n, const struct tsm_named_record *record)
 {
     size_t at;
 
-    TSM_BISECT(at, n->count, n->list[at] >= seq);
-    if (at < n->count && n->list[at] == seq)
+    TSM_BISECT(at, n->count, n->list[at].seq >= record->seq);
+    if (!record->stack || (at < n->count && n->list[at].seq == record->seq))
         return 0;
-    return TSM_ARRAY_INSERT(n->list, n->count, n->capacity, at, seq)
+    return TSM_ARRAY_INSERT(n->list, n->count, n->capacity, at, *record)
                ? 0
                : tsm_fail(TSM_E_MEMORY, "no memory for stacks");
 }
@@ -28,16 +28,7 @@ void tsm_named_records_finish(struct tsm_named_records *n)
     *n = (struct tsm_named_records){0};
 }
 
-/* Returns the call of a record, if it has a stack, or NULL. */
-static const struct tsm_workload_step *step_of(const struct tsm_workload *w, uint64_t seq)
-{
-    const uint32_t place = tsm_workload_find_step(w, seq);
-
-    return place != TSM_WORKLOAD_NONE && w->steps[place].stack ? &w->steps[place] : NULL;
-}
-
-int tsm_stacks_print(const struct tsm_named_records *n, const struct tsm_workload *w,
-                     struct sbt_reader *reader)
+int tsm_stacks_print(const struct tsm_named_records *n, struct sbt_reader *reader)
 {
     struct tsm_symbols *symbols;
     struct tsm_text_line line = {0};
@@ -47,12 +38,8 @@ int tsm_stacks_print(const struct tsm_named_records *n, const struct tsm_workloa
         return error;
     puts("\nstacks");
     for (size_t i = 0; i < n->count; i++) {
-        const struct tsm_workload_step *step = step_of(w, n->list[i]);
-
-        if (!step)
-            continue;
-        printf("%8" PRIu64 "  %s\n", step->seq, step->schema->name);
-        tsm_symbols_write_stack(symbols, reader, step->stack, &line, COLUMN, stdout);
+        printf("%8" PRIu64 "  %s\n", n->list[i].seq, n->list[i].call);
+        tsm_symbols_write_stack(symbols, reader, n->list[i].stack, &line, COLUMN, stdout);
     }
     tsm_text_line_finish(&line);
     tsm_symbols_destroy(symbols);
@@ -74,8 +61,8 @@ static void put_frames(struct tsm_json *j, struct tsm_symbols *symbols, struct s
     tsm_json_close(j, ']');
 }
 
-int tsm_stacks_print_json(const struct tsm_named_records *n, const struct tsm_workload *w,
-                          struct sbt_reader *reader, struct tsm_json *j)
+int tsm_stacks_print_json(const struct tsm_named_records *n, struct sbt_reader *reader,
+                          struct tsm_json *j)
 {
     struct tsm_symbols *symbols;
     const int error = tsm_symbols_create(&symbols, reader);
@@ -84,14 +71,10 @@ int tsm_stacks_print_json(const struct tsm_named_records *n, const struct tsm_wo
         return error;
     tsm_json_put_open(j, "stacks", '[');
     for (size_t i = 0; i < n->count; i++) {
-        const struct tsm_workload_step *step = step_of(w, n->list[i]);
-
-        if (!step)
-            continue;
         tsm_json_open(j, '{');
-        tsm_json_put_u64(j, "seq", step->seq);
-        tsm_json_put_string(j, "call", step->schema->name);
-        put_frames(j, symbols, reader, step->stack);
+        tsm_json_put_u64(j, "seq", n->list[i].seq);
+        tsm_json_put_string(j, "call", n->list[i].call);
+        put_frames(j, symbols, reader, n->list[i].stack);
         tsm_json_close(j, '}');
     }
     tsm_json_close(j, ']');

@@ -2,6 +2,7 @@
 #include "tools/schedule/states_view.h"
 
 #include "analysis/model/work.h"
+#include "analysis/schedule/loose_states.h"
 #include "analysis/schedule/states.h"
 #include "base/text.h"
 #include "tools/schedule/load.h"
@@ -13,32 +14,54 @@
 
 #define ROWS_MAX 10000u
 
+/* Commands that a simulation has put in order, and loose ones, each with a list of states. */
 struct view {
     struct sbt_reader *reader;
     struct tsm_workload w;
     struct tsm_prediction s; /* at the recorded times */
     struct tsm_outcomes outcomes;
     struct tsm_states states;
+    struct tsm_loose loose;
+    struct tsm_states loose_states;
+    uint64_t begin_ns, end_ns; /* that all states cover */
 };
 
-static const char *name_of(const struct tsm_workload_command *c)
+static uint64_t seq_of(const struct view *v, bool is_loose, uint32_t command)
 {
-    return c->kernel ? c->kernel : c->schema->name;
+    return is_loose ? v->loose.commands[command].seq : v->w.commands[command].seq;
+}
+
+/* Returns a command's kernel, or its call. */
+static const char *name_of(const struct view *v, bool is_loose, uint32_t command)
+{
+    const char *kernel =
+        is_loose ? v->loose.commands[command].kernel : v->w.commands[command].kernel;
+
+    return kernel     ? kernel
+           : is_loose ? v->loose.commands[command].schema->name
+                      : v->w.commands[command].schema->name;
+}
+
+static uint64_t step_seq(const struct view *v, bool is_loose, uint32_t step)
+{
+    return is_loose ? tsm_loose_step_seq(&v->loose, step) : v->w.steps[step].seq;
 }
 
 /* "stream 2", "command 12", "cuda 0 kernels", "cuda 0". */
-static void subject(const struct view *v, const struct tsm_state_interval *i, char *out,
-                    size_t size)
+static void subject(const struct view *v, bool is_loose, const struct tsm_state_interval *i,
+                    char *out, size_t size)
 {
     char device[TSM_DEVICE_NAME_MAX];
-    const char *name = tsm_device_name(device, &v->w.devices[i->device]);
+    const char *name =
+        tsm_device_name(device, is_loose ? &v->loose.devices[i->device] : &v->w.devices[i->device]);
 
     switch (i->of) {
     case TSM_STATE_OF_COMMAND:
-        tsm_format(out, size, "command %" PRIu64, v->w.commands[i->place].seq);
+        tsm_format(out, size, "command %" PRIu64, seq_of(v, is_loose, i->place));
         return;
     case TSM_STATE_OF_STREAM:
-        tsm_format(out, size, "stream %u", v->w.streams[i->place].number);
+        tsm_format(out, size, "stream %u",
+                   is_loose ? v->loose.streams[i->place].number : v->w.streams[i->place].number);
         return;
     case TSM_STATE_OF_ENGINE:
         tsm_format(out, size, "%s %s", name ? name : "device", tsm_engine_name(i->place));
@@ -48,29 +71,29 @@ static void subject(const struct view *v, const struct tsm_state_interval *i, ch
     }
 }
 
-static void put_seq(struct tsm_table *t, const struct view *v, uint32_t command)
+static void put_seq(struct tsm_table *t, const struct view *v, bool is_loose, uint32_t command)
 {
     tsm_table_number_or_unknown(t, command != TSM_WORKLOAD_NONE,
-                                command != TSM_WORKLOAD_NONE ? v->w.commands[command].seq : 0);
+                                command != TSM_WORKLOAD_NONE ? seq_of(v, is_loose, command) : 0);
 }
 
-static void put_interval(struct tsm_table *t, const struct view *v,
+static void put_interval(struct tsm_table *t, const struct view *v, bool is_loose,
                          const struct tsm_state_interval *i)
 {
     char text[TSM_DEVICE_NAME_MAX + 32];
 
-    subject(v, i, text, sizeof(text));
+    subject(v, is_loose, i, text, sizeof(text));
     tsm_table_text(t, text);
     tsm_table_text(t, tsm_state_name(i->state));
     tsm_table_number(t, i->begin_ns);
     tsm_table_number(t, i->end_ns);
     tsm_table_number(t, i->end_ns - i->begin_ns);
     tsm_table_text(t, i->reason ? tsm_state_reason_name(i->reason) : NULL);
-    put_seq(t, v, i->by);
+    put_seq(t, v, is_loose, i->by);
     tsm_table_number_or_unknown(t, i->step != TSM_WORKLOAD_NONE,
-                                i->step != TSM_WORKLOAD_NONE ? v->w.steps[i->step].seq : 0);
-    put_seq(t, v, i->command);
-    tsm_table_text(t, i->command != TSM_WORKLOAD_NONE ? name_of(&v->w.commands[i->command]) : NULL);
+                                i->step != TSM_WORKLOAD_NONE ? step_seq(v, is_loose, i->step) : 0);
+    put_seq(t, v, is_loose, i->command);
+    tsm_table_text(t, i->command != TSM_WORKLOAD_NONE ? name_of(v, is_loose, i->command) : NULL);
 }
 
 static void begin_table(struct tsm_table *t)
@@ -87,15 +110,39 @@ static void begin_table(struct tsm_table *t)
     tsm_table_column(t, "name", "name", TSM_CELL_NAME);
 }
 
+static void put_findings(struct tsm_table *t, const struct view *v, bool is_loose)
+{
+    const struct tsm_states *states = is_loose ? &v->loose_states : &v->states;
+
+    for (size_t i = 0; i < states->finding_count; i++) {
+        put_seq(t, v, is_loose, states->findings[i].command);
+        put_seq(t, v, is_loose, states->findings[i].before);
+        tsm_table_number(t, states->findings[i].by_ns);
+    }
+}
+
 static void make_findings(struct tsm_table *t, const struct view *v)
 {
     tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
     tsm_table_column(t, "before", "before the end of", TSM_CELL_COUNT);
     tsm_table_column(t, "by_ns", "by", TSM_CELL_NS);
-    for (size_t i = 0; i < v->states.finding_count; i++) {
-        put_seq(t, v, v->states.findings[i].command);
-        put_seq(t, v, v->states.findings[i].before);
-        tsm_table_number(t, v->states.findings[i].by_ns);
+    put_findings(t, v, false);
+    put_findings(t, v, true);
+}
+
+static void put_failures(struct tsm_table *t, const struct view *v, bool is_loose)
+{
+    const struct tsm_failures *failures = is_loose ? &v->loose.failures : &v->outcomes.failures;
+
+    for (size_t i = 0; i < failures->count; i++) {
+        const struct tsm_failure *f = &failures->list[i];
+
+        tsm_table_number(t, f->seq);
+        tsm_table_text(t, f->schema->name);
+        tsm_table_text(t, f->result);
+        tsm_table_number(t, f->told_ns);
+        tsm_table_number(t, f->count);
+        put_seq(t, v, is_loose, f->count == 1 ? f->first : TSM_WORKLOAD_NONE);
     }
 }
 
@@ -109,29 +156,16 @@ static void make_failures(struct tsm_table *t, const struct view *v)
     tsm_table_column(t, "told_ns", "known at", TSM_CELL_NS);
     tsm_table_column(t, "candidates", "commands it may be", TSM_CELL_COUNT);
     tsm_table_column(t, "command", "it is", TSM_CELL_COUNT);
-    for (size_t i = 0; i < v->outcomes.failure_count; i++) {
-        const struct tsm_failure *f = &v->outcomes.failures[i];
-
-        tsm_table_number(t, f->seq);
-        tsm_table_text(t, f->schema->name);
-        tsm_table_text(t, f->result);
-        tsm_table_number(t, f->told_ns);
-        tsm_table_number(t, f->count);
-        put_seq(t, v, f->count == 1 ? f->first : TSM_WORKLOAD_NONE);
-    }
+    put_failures(t, v, false);
+    put_failures(t, v, true);
 }
 
-static void make_rejected(struct tsm_table *t, const struct view *v)
+static void put_rejected(struct tsm_table *t, const struct tsm_failures *failures)
 {
     char number[24];
 
-    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
-    tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
-    tsm_table_column(t, "call_ns", "at", TSM_CELL_NS);
-    tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
-    tsm_table_column(t, "result", "result", TSM_CELL_TEXT);
-    for (size_t i = 0; i < v->outcomes.rejected_count; i++) {
-        const struct tsm_rejected *r = &v->outcomes.rejected[i];
+    for (size_t i = 0; i < failures->rejected_count; i++) {
+        const struct tsm_rejected *r = &failures->rejected[i];
 
         tsm_format(number, sizeof(number), "%" PRId64, r->number);
         tsm_table_number(t, r->seq);
@@ -142,23 +176,46 @@ static void make_rejected(struct tsm_table *t, const struct view *v)
     }
 }
 
+static void make_rejected(struct tsm_table *t, const struct view *v)
+{
+    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
+    tsm_table_column(t, "call_ns", "at", TSM_CELL_NS);
+    tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
+    tsm_table_column(t, "result", "result", TSM_CELL_TEXT);
+    put_rejected(t, &v->outcomes.failures);
+    put_rejected(t, &v->loose.failures);
+}
+
 static const char *const kinds[TSM_STATE_OF_COUNT] = {"commands", "streams", "engines", "devices"};
+
+/* Adds rows up to what people read; returns how many are left. */
+static size_t put_intervals(struct tsm_table *t, const struct view *v, bool is_loose,
+                            enum tsm_state_of of)
+{
+    const struct tsm_states *states = is_loose ? &v->loose_states : &v->states;
+    size_t left = 0;
+
+    for (size_t i = 0; i < states->count; i++) {
+        if (states->list[i].of != of)
+            continue;
+        if (t->row_count < ROWS_MAX)
+            put_interval(t, v, is_loose, &states->list[i]);
+        else
+            left++;
+    }
+    return left;
+}
 
 /* A table needs all of its rows in memory: for people the first ones of each kind. */
 static void print_table(const struct view *v, enum tsm_state_of of)
 {
     struct tsm_table t = {.name = kinds[of], .title = kinds[of]};
-    size_t left = 0;
+    size_t left;
 
     begin_table(&t);
-    for (size_t i = 0; i < v->states.count; i++) {
-        if (v->states.list[i].of != of)
-            continue;
-        if (t.row_count < ROWS_MAX)
-            put_interval(&t, v, &v->states.list[i]);
-        else
-            left++;
-    }
+    left = put_intervals(&t, v, false, of);
+    left += put_intervals(&t, v, true, of);
     if (t.row_count) {
         if (of)
             putchar('\n');
@@ -178,15 +235,14 @@ static void json_seq(struct tsm_json *j, const char *name, bool is_known, uint64
         tsm_json_string(j, NULL);
 }
 
-static void json_interval(struct tsm_json *j, const struct view *v,
+static void json_interval(struct tsm_json *j, const struct view *v, bool is_loose,
                           const struct tsm_state_interval *i)
 {
-    const struct tsm_workload_command *commands = v->w.commands;
     const bool has_command = i->command != TSM_WORKLOAD_NONE, has_by = i->by != TSM_WORKLOAD_NONE,
                has_step = i->step != TSM_WORKLOAD_NONE;
     char text[TSM_DEVICE_NAME_MAX + 32];
 
-    subject(v, i, text, sizeof(text));
+    subject(v, is_loose, i, text, sizeof(text));
     tsm_json_open(j, '{');
     tsm_json_put_string(j, "of", text);
     tsm_json_put_string(j, "state", tsm_state_name(i->state));
@@ -194,19 +250,28 @@ static void json_interval(struct tsm_json *j, const struct view *v,
     tsm_json_put_u64(j, "end_ns", i->end_ns);
     tsm_json_put_u64(j, "duration_ns", i->end_ns - i->begin_ns);
     tsm_json_put_string(j, "reason", i->reason ? tsm_state_reason_name(i->reason) : NULL);
-    json_seq(j, "by", has_by, has_by ? commands[i->by].seq : 0);
-    json_seq(j, "until", has_step, has_step ? v->w.steps[i->step].seq : 0);
-    json_seq(j, "seq", has_command, has_command ? commands[i->command].seq : 0);
-    tsm_json_put_string(j, "name", has_command ? name_of(&commands[i->command]) : NULL);
+    json_seq(j, "by", has_by, has_by ? seq_of(v, is_loose, i->by) : 0);
+    json_seq(j, "until", has_step, has_step ? step_seq(v, is_loose, i->step) : 0);
+    json_seq(j, "seq", has_command, has_command ? seq_of(v, is_loose, i->command) : 0);
+    tsm_json_put_string(j, "name", has_command ? name_of(v, is_loose, i->command) : NULL);
     tsm_json_close(j, '}');
+}
+
+static void json_intervals(struct tsm_json *j, const struct view *v, bool is_loose,
+                           enum tsm_state_of of)
+{
+    const struct tsm_states *states = is_loose ? &v->loose_states : &v->states;
+
+    for (size_t i = 0; i < states->count; i++)
+        if (states->list[i].of == of)
+            json_interval(j, v, is_loose, &states->list[i]);
 }
 
 static void json_kind(struct tsm_json *j, const struct view *v, enum tsm_state_of of)
 {
     tsm_json_put_open(j, kinds[of], '[');
-    for (size_t i = 0; i < v->states.count; i++)
-        if (v->states.list[i].of == of)
-            json_interval(j, v, &v->states.list[i]);
+    json_intervals(j, v, false, of);
+    json_intervals(j, v, true, of);
     tsm_json_close(j, ']');
 }
 
@@ -227,9 +292,9 @@ static void print(const struct view *v, bool json)
         tsm_json_begin(&j, "tsstates/1");
         tsm_json_put_string(&j, "trace", sbt_reader_name(v->reader));
         tsm_json_put_bool(&j, "virtual", v->w.is_virtual);
-        tsm_json_put_u64(&j, "begin_ns", v->s.begin_ns);
-        tsm_json_put_u64(&j, "end_ns", v->s.end_ns);
-        tsm_json_put_u64(&j, "passed_count", v->w.passed_count);
+        tsm_json_put_u64(&j, "begin_ns", v->begin_ns);
+        tsm_json_put_u64(&j, "end_ns", v->end_ns);
+        tsm_json_put_u64(&j, "passed_count", v->loose.passed_count);
         for (int of = 0; of < TSM_STATE_OF_COUNT; of++)
             json_kind(&j, v, (enum tsm_state_of)of);
         for (size_t i = 0; i < count; i++)
@@ -257,9 +322,10 @@ static void count_timeless(struct view *v)
             v->w.untimed_count--;
 }
 
-static int make(struct view *v)
+/* Makes outcomes of commands that a simulation puts in order, and that. */
+static int make_in_order(struct view *v)
 {
-    int error = tsm_workload_load(&v->w, v->reader);
+    int error = tsm_workload_calibrate(&v->w);
 
     if (!error)
         error = tsm_prediction_learn(&v->s, &v->w);
@@ -271,7 +337,71 @@ static int make(struct view *v)
     if (!error && v->outcomes.unfinished_count && !v->w.is_virtual &&
         v->s.end_ns < v->outcomes.last_ns)
         v->s.end_ns = v->outcomes.last_ns;
-    return error ? error : tsm_states_make(&v->states, &v->w, &v->s, &v->outcomes);
+    v->begin_ns = v->s.begin_ns;
+    v->end_ns = v->s.end_ns;
+    return error;
+}
+
+/* Tests whether the times of one list cannot be compared with those of the other. */
+static bool is_apart(const struct view *v)
+{
+    return v->w.is_virtual && v->w.command_count;
+}
+
+/* Has both lists cover the same time. */
+static void join_ranges(struct view *v)
+{
+    if (is_apart(v))
+        return;
+    if (!v->w.command_count || v->loose.begin_ns < v->begin_ns)
+        v->begin_ns = v->loose.begin_ns;
+    if (v->loose.end_ns > v->end_ns)
+        v->end_ns = v->loose.end_ns;
+    v->s.begin_ns = v->begin_ns;
+    v->s.end_ns = v->end_ns;
+}
+
+static int make(struct view *v)
+{
+    int error = tsm_workload_make(&v->w, v->reader);
+
+    if (!error)
+        error = tsm_loose_make(&v->loose, v->reader);
+    if (!error && !v->w.command_count && !v->loose.command_count)
+        error = tsm_fail(TSM_E_NOT_FOUND, "%s: no commands of CUDA, Vulkan or HSA",
+                         tsm_clean(sbt_reader_name(v->reader)));
+    if (!error && v->w.command_count)
+        error = make_in_order(v);
+    if (!error && v->loose.command_count)
+        join_ranges(v);
+    if (!error && v->w.command_count)
+        error = tsm_states_make(&v->states, &v->w, &v->s, &v->outcomes);
+    return error ? error
+                 : tsm_loose_states_make(&v->loose_states, &v->loose,
+                                         is_apart(v) ? v->loose.begin_ns : v->begin_ns,
+                                         is_apart(v) ? v->loose.end_ns : v->end_ns);
+}
+
+/* Says of how many commands something is not known. */
+static void note(struct view *v)
+{
+    const char *name = tsm_clean(sbt_reader_name(v->reader));
+
+    v->w.passed_count = 0;
+    tsm_workload_note(&v->w, v->reader);
+    if (v->loose.untimed_count)
+        tsm_note("%s: %" PRIu64 " of %zu commands of Vulkan and HSA have no time: when they ran is "
+                 "not known; record with --gpu-time",
+                 name, v->loose.untimed_count, v->loose.command_count);
+    if (is_apart(v) && v->loose.command_count)
+        tsm_note("%s: commands of CUDA are in virtual time, the others are not: their times cannot "
+                 "be compared",
+                 name);
+    if (v->loose.passed_count)
+        tsm_note("%s: %" PRIu64
+                 " commands are left out: those of CUDA, Vulkan and HSA are followed "
+                 "so far",
+                 name, v->loose.passed_count);
 }
 
 int tsm_states_view(struct sbt_reader *reader, bool json)
@@ -282,7 +412,9 @@ int tsm_states_view(struct sbt_reader *reader, bool json)
     if (!error)
         print(&v, json);
     if (!error)
-        tsm_workload_note(&v.w, reader);
+        note(&v);
+    tsm_states_finish(&v.loose_states);
+    tsm_loose_finish(&v.loose);
     tsm_states_finish(&v.states);
     tsm_outcomes_finish(&v.outcomes);
     tsm_prediction_finish(&v.s);

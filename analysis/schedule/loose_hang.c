@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loose commands that have not finished: what each waits for, and which wait for each other. A
+ * command may signal when a part of it is over, and may begin before all that it waits for is: so
+ * each has four steps, which wait for steps of others. A step goes on when all that it waits for
+ * have.
+ */
+#include "analysis/schedule/loose_outcomes.h"
+
+#include "base/array.h"
+#include "tracesmith/error.h"
+
+#include <stdlib.h>
+
+#define NONE TSM_WORKLOAD_NONE
+
+enum step {
+    STEP_BEGIN,   /* some of it has begun */
+    STEP_STARTED, /* all that it waits for is over */
+    STEP_END,
+    STEP_ALL, /* it has ended, and all before it on its stream have */
+    STEP_COUNT
+};
+
+/* One step waits for another one. */
+struct edge {
+    uint32_t from, to; /* numbers of steps; `to` ends the wait of `from` */
+    enum tsm_hindrance reason;
+    uint32_t wait;  /* place; NONE: it is none for a value */
+    bool is_choice; /* other steps would end the wait, too */
+};
+
+struct finding {
+    struct tsm_loose *l;
+    uint32_t *node_of;  /* by command: place + 1; 0: it has finished */
+    uint32_t *before;   /* by place in `sorted`: nodes of its stream before it: place + 1 of the
+                           last; 0: none */
+    struct edge *edges; /* by `from` */
+    size_t edge_count, edge_capacity, step_count;
+    uint32_t *first_edge; /* by step; one more at the end */
+    bool *goes_on;        /* by step: nothing that it waits for waits for it */
+    bool *is_free;        /* by step: it waits for nothing that is left */
+};
+
+static int no_memory(void)
+{
+    return tsm_fail(TSM_E_MEMORY, "no memory for what commands wait for");
+}
+
+static uint32_t step_of(uint32_t node, enum step step)
+{
+    return node * STEP_COUNT + step;
+}
+
+/* ---- edges ------------------------------------------------------------------------------------
+ */
+
+static bool add_edge(struct finding *f, uint32_t from, uint32_t to, enum tsm_hindrance reason,
+                     uint32_t wait)
+{
+    return TSM_ARRAY_PUSH(
+        f->edges, f->edge_count, f->edge_capacity,
+        (struct edge){from, to, reason, wait, wait != NONE && f->l->waits[wait].choices > 1});
+}
+
+/* Returns the wait of a command for an object, or NONE. */
+static uint32_t wait_for(const struct tsm_loose *l, uint32_t command, uint64_t object)
+{
+    size_t at;
+
+    TSM_BISECT(at, l->wait_count,
+               l->waits[at].command > command ||
+                   (l->waits[at].command == command && l->waits[at].object >= object));
+    return at < l->wait_count && l->waits[at].command == command && l->waits[at].object == object
+               ? (uint32_t)at
+               : NONE;
+}
+
+/* Adds that a step waits for what an edge of the graph comes from. */
+static bool add_graph_edge(struct finding *f, uint32_t step, uint32_t command,
+                           const struct tsm_dependency *e)
+{
+    const struct tsm_loose *l = f->l;
+    const uint32_t from = tsm_loose_find_command(l, e->from);
+    const enum tsm_hindrance reason =
+        e->reason == TSM_DEPENDS_SIGNAL ? TSM_HINDRANCE_SIGNAL : TSM_HINDRANCE_STREAM;
+    const uint32_t wait = e->object ? wait_for(l, command, e->object) : NONE;
+    uint32_t first, last, node;
+
+    if (from == NONE || e->reason == TSM_DEPENDS_UNKNOWN)
+        return true;
+    node = f->node_of[from];
+    tsm_loose_over_with(l, e, &first, &last);
+    if (e->is_begin && node && !add_edge(f, step, step_of(node - 1, STEP_BEGIN), reason, wait))
+        return false;
+    if (first == last)
+        return true;
+    if (e->is_alone)
+        return !node || add_edge(f, step, step_of(node - 1, STEP_END), reason, wait);
+    node = f->node_of[l->sorted[last - 1]] ? f->node_of[l->sorted[last - 1]] : f->before[last - 1];
+    return !node || add_edge(f, step, step_of(node - 1, STEP_ALL), reason, wait);
+}
+
+/* Adds what the steps of one command wait for. Commands begin in the order of their stream. */
+static bool add_edges(struct finding *f, uint32_t node)
+{
+    const struct tsm_loose *l = f->l;
+    const uint32_t command = l->nodes[node].command, before = f->before[l->commands[command].order];
+    const uint32_t begin = step_of(node, STEP_BEGIN), started = step_of(node, STEP_STARTED),
+                   end = step_of(node, STEP_END), all = step_of(node, STEP_ALL);
+    const struct tsm_dependency *e, *last;
+    bool ok = add_edge(f, started, begin, TSM_HINDRANCE_UNKNOWN, NONE) &&
+              add_edge(f, end, started, TSM_HINDRANCE_UNKNOWN, NONE) &&
+              add_edge(f, all, end, TSM_HINDRANCE_UNKNOWN, NONE);
+
+    for (tsm_loose_edges_to(l, command, &e, &last); e < last && ok; e++)
+        ok = add_graph_edge(f, e->is_part ? started : begin, command, e);
+    if (ok && before)
+        ok = add_edge(f, begin, step_of(before - 1, STEP_STARTED), TSM_HINDRANCE_STREAM, NONE) &&
+             add_edge(f, all, step_of(before - 1, STEP_ALL), TSM_HINDRANCE_STREAM, NONE);
+    return ok;
+}
+
+static bool add_bringers(struct finding *f)
+{
+    const struct tsm_loose *l = f->l;
+    bool ok = true;
+
+    for (size_t i = 0; i < l->bringer_count && ok; i++) {
+        const struct tsm_loose_wait *w = &l->waits[l->bringers[i].wait];
+        const uint32_t node = f->node_of[w->command], by = f->node_of[l->bringers[i].command];
+
+        ok = add_edge(f, step_of(node - 1, w->is_part ? STEP_STARTED : STEP_BEGIN),
+                      step_of(by - 1, l->bringers[i].is_begin ? STEP_BEGIN : STEP_END),
+                      TSM_HINDRANCE_SIGNAL, l->bringers[i].wait);
+    }
+    return ok;
+}
+
+static int by_from(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    if (x->reason != y->reason) /* waits for values say most */
+        return x->reason > y->reason ? -1 : 1;
+    if (x->wait != y->wait)
+        return x->wait < y->wait ? -1 : 1;
+    return x->to < y->to ? -1 : x->to > y->to;
+}
+
+static int make_nodes(struct finding *f)
+{
+    struct tsm_loose *l = f->l;
+
+    f->node_of = calloc(l->command_count + 1, sizeof(*f->node_of));
+    f->before = calloc(l->command_count + 1, sizeof(*f->before));
+    l->nodes = calloc(l->unfinished_count + 1, sizeof(*l->nodes));
+    if (!f->node_of || !f->before || !l->nodes)
+        return no_memory();
+    for (uint32_t i = 0; i < l->command_count; i++)
+        if (!tsm_loose_has_finished(l, i)) {
+            l->nodes[l->node_count] =
+                (struct tsm_loose_node){.command = i, .next = NONE, .wait = NONE};
+            f->node_of[i] = (uint32_t)++l->node_count;
+        }
+    for (size_t i = 0; i < l->stream_count; i++)
+        for (uint32_t k = 1; k < l->streams[i].count; k++) {
+            const uint32_t at = l->streams[i].first + k, node = f->node_of[l->sorted[at - 1]];
+            const bool is_present = l->commands[l->sorted[at - 1]].is_present;
+
+            f->before[at] = node && !is_present ? node : f->before[at - 1];
+        }
+    return 0;
+}
+
+static int make_edges(struct finding *f)
+{
+    size_t at = 0;
+    bool ok = true;
+
+    f->step_count = f->l->node_count * STEP_COUNT;
+    for (uint32_t i = 0; i < f->l->node_count && ok; i++)
+        ok = add_edges(f, i);
+    f->first_edge = malloc((f->step_count + 1) * sizeof(*f->first_edge));
+    if (!ok || !f->first_edge || !add_bringers(f) || f->edge_count >= NONE)
+        return no_memory();
+    qsort(f->edges, f->edge_count, sizeof(*f->edges), by_from);
+    for (uint32_t i = 0; i <= f->step_count; i++) {
+        while (at < f->edge_count && f->edges[at].from < i)
+            at++;
+        f->first_edge[i] = (uint32_t)at;
+    }
+    return 0;
+}
+
+/* ---- steps that go on -------------------------------------------------------------------------
+ */
+
+static bool is_open_end(const struct tsm_loose_wait *w)
+{
+    return w->is_never || w->is_unsure;
+}
+
+/* Tests whether nothing but steps can hold one up. A command that has begun may take any time, and
+ * a value that nothing brings never comes. */
+static bool is_ruled(const struct finding *f, uint32_t step)
+{
+    const uint32_t command = f->l->nodes[step / STEP_COUNT].command;
+    const bool is_part = step % STEP_COUNT == STEP_STARTED;
+    const struct tsm_loose *l = f->l;
+    size_t at;
+
+    if (step % STEP_COUNT > STEP_STARTED)
+        return false;
+    TSM_BISECT(at, l->wait_count, l->waits[at].command >= command);
+    for (; at < l->wait_count && l->waits[at].command == command; at++)
+        if (is_open_end(&l->waits[at]) && l->waits[at].is_part == is_part)
+            return false;
+    return true;
+}
+
+/* Finds the steps that all of what they wait for lets go on, from those on that wait for nothing:
+ * a wait that several would end holds nothing up here. With `is_free`: those that are free to go on
+ * now. `waiters`: edges by `to`. */
+static bool find_going(const struct finding *f, const uint32_t *waiters, const uint32_t *first,
+                       bool is_free)
+{
+    bool *out = is_free ? f->is_free : f->goes_on;
+    uint32_t *left = calloc(f->step_count + 1, sizeof(*left));
+    uint32_t *todo = malloc((f->step_count + 1) * sizeof(*todo));
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->edge_count && left; i++)
+        left[f->edges[i].from] += is_free || !f->edges[i].is_choice;
+    for (uint32_t i = 0; i < f->step_count && left && todo; i++)
+        if (!left[i] && (!is_free || is_ruled(f, i)))
+            todo[count++] = i;
+    while (count) {
+        const uint32_t step = todo[--count];
+
+        out[step] = true;
+        for (uint32_t i = first[step]; i < first[step + 1]; i++) {
+            const struct edge *e = &f->edges[waiters[i]];
+
+            if ((is_free || !e->is_choice) && !--left[e->from] &&
+                (!is_free || is_ruled(f, e->from)))
+                todo[count++] = e->from;
+        }
+    }
+    free(todo);
+    free(left);
+    return left && todo;
+}
+
+static int find_steps(struct finding *f)
+{
+    uint32_t *first = calloc(f->step_count + 2, sizeof(*first)), at = 0;
+    uint32_t *waiters = malloc((f->edge_count + 1) * sizeof(*waiters));
+    bool ok;
+
+    f->goes_on = calloc(f->step_count + 1, sizeof(*f->goes_on));
+    f->is_free = calloc(f->step_count + 1, sizeof(*f->is_free));
+    ok = first && waiters && f->goes_on && f->is_free;
+    for (size_t i = 0; i < f->edge_count && ok; i++)
+        first[f->edges[i].to + 2]++;
+    for (size_t i = 2; i < f->step_count + 2 && ok; i++) {
+        at += first[i];
+        first[i] = at;
+    }
+    for (size_t i = 0; i < f->edge_count && ok; i++)
+        waiters[first[f->edges[i].to + 1]++] = (uint32_t)i;
+    ok = ok && find_going(f, waiters, first, false) && find_going(f, waiters, first, true);
+    free(first);
+    free(waiters);
+    return ok ? 0 : no_memory();
+}
+
+/* ---- what each waits for ----------------------------------------------------------------------
+ */
+
+/* Returns the edge of a step to what holds it up: a step that is stuck before others; NULL: none.
+ */
+static const struct edge *edge_of(const struct finding *f, uint32_t step)
+{
+    const struct edge *found = NULL;
+
+    for (uint32_t i = f->first_edge[step]; i < f->first_edge[step + 1]; i++) {
+        const struct edge *e = &f->edges[i];
+
+        if (f->is_free[e->to])
+            continue;
+        if (!f->goes_on[e->to])
+            return e;
+        found = found ? found : e;
+    }
+    return found;
+}
+
+/* Returns the step that a step stands for: of all up to a place of a stream the one that is stuck,
+ * or the last. */
+static uint32_t real_step(const struct finding *f, uint32_t step)
+{
+    while (step % STEP_COUNT == STEP_ALL) {
+        const uint32_t end = step - STEP_ALL + STEP_END;
+        const struct edge *e = f->goes_on[end] && !f->goes_on[step] ? edge_of(f, step) : NULL;
+
+        step = e && e->to != end ? e->to : end;
+    }
+    return step;
+}
+
+/* Says why the node waits: by the first of its steps that something else holds up. */
+static void explain(struct finding *f, uint32_t place)
+{
+    struct tsm_loose *l = f->l;
+    struct tsm_loose_node *n = &l->nodes[place];
+    struct tsm_command_outcome *o = &l->commands[n->command].outcome;
+    const struct edge *e = edge_of(f, step_of(place, STEP_BEGIN));
+    size_t at;
+
+    TSM_BISECT(at, l->wait_count, l->waits[at].command >= n->command);
+    if (!e && f->is_free[step_of(place, STEP_BEGIN)])
+        e = edge_of(f, step_of(place, STEP_STARTED));
+    n->reason = l->is_waiting ? TSM_HINDRANCE_WAITED : TSM_HINDRANCE_UNKNOWN;
+    if (e) {
+        n->next = l->nodes[real_step(f, e->to) / STEP_COUNT].command;
+        n->reason = e->reason;
+        n->wait = e->wait;
+    }
+    for (; !e && at < l->wait_count && l->waits[at].command == n->command; at++)
+        if (is_open_end(&l->waits[at])) {
+            n->reason = TSM_HINDRANCE_SIGNAL;
+            n->wait = (uint32_t)at;
+        }
+    o->hindrance = n->reason;
+    o->by = n->next;
+}
+
+/* ---- cycles -----------------------------------------------------------------------------------
+ */
+
+/* Returns the first of the steps that a stuck one waits for that is stuck, too. */
+static const struct edge *stuck_edge(const struct finding *f, uint32_t step)
+{
+    for (uint32_t i = f->first_edge[step]; i < f->first_edge[step + 1]; i++)
+        if (!f->goes_on[f->edges[i].to] && !f->edges[i].is_choice)
+            return &f->edges[i];
+    return NULL;
+}
+
+/* Adds the commands of a cycle of steps, of which `at` is one: those between which something is
+ * waited for. */
+static bool add_cycle(struct finding *f, uint32_t at, uint32_t number, size_t *capacity)
+{
+    struct tsm_loose *l = f->l;
+    const size_t first = l->cycle_count;
+    const uint32_t begin = at;
+
+    do {
+        const struct edge *e = stuck_edge(f, at);
+        const uint32_t from = at / STEP_COUNT;
+        const struct tsm_loose_node row = {l->nodes[from].command, NONE, number, e->wait,
+                                           e->reason};
+
+        l->nodes[from].cycle = at % STEP_COUNT == STEP_ALL ? l->nodes[from].cycle : number;
+        if (at % STEP_COUNT != STEP_ALL && e->reason != TSM_HINDRANCE_UNKNOWN &&
+            !TSM_ARRAY_PUSH(l->cycles, l->cycle_count, *capacity, row))
+            return false;
+        at = e->to;
+    } while (at != begin);
+    for (size_t i = first; i < l->cycle_count; i++)
+        l->cycles[i].next = l->cycles[i + 1 < l->cycle_count ? i + 1 : first].command;
+    return true;
+}
+
+static int find_cycles(struct finding *f)
+{
+    uint32_t *seen = calloc(f->step_count + 1, sizeof(*seen)); /* walk that came by, from 1 */
+    uint32_t count = 0;
+    size_t capacity = 0;
+    bool ok = seen;
+
+    for (uint32_t i = 0; i < f->step_count && ok; i++) {
+        uint32_t at = i;
+
+        while (!f->goes_on[at] && !seen[at]) {
+            seen[at] = i + 1;
+            at = stuck_edge(f, at)->to;
+        }
+        if (!f->goes_on[at] && seen[at] == i + 1)
+            ok = add_cycle(f, at, ++count, &capacity);
+    }
+    free(seen);
+    return ok ? 0 : no_memory();
+}
+
+/* ---- all --------------------------------------------------------------------------------------
+ */
+
+static int find(struct finding *f)
+{
+    int error = make_nodes(f);
+
+    if (!error)
+        error = make_edges(f);
+    if (!error)
+        error = find_steps(f);
+    if (!error)
+        error = find_cycles(f);
+    for (uint32_t i = 0; i < f->l->node_count && !error; i++)
+        explain(f, i);
+    return error;
+}
+
+int tsm_loose_hang_find(struct tsm_loose *l)
+{
+    struct finding f = {.l = l};
+    const int error = find(&f);
+
+    free(f.node_of);
+    free(f.before);
+    free(f.edges);
+    free(f.first_edge);
+    free(f.goes_on);
+    free(f.is_free);
+    return error;
+}

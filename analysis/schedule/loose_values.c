@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values of semaphores and signals that loose commands wait for which have not finished: who brings
+ * them, and whether anything does that is recorded. Says nothing of an object that others may
+ * change unseen, or of a value that the host set while commands were about to change it.
+ */
+#include "analysis/schedule/loose_outcomes.h"
+
+#include "analysis/model/pass.h"
+#include "api/waits.h"
+#include "base/array.h"
+#include "tracesmith/error.h"
+
+#include <stdlib.h>
+
+#define NONE         TSM_WORKLOAD_NONE
+#define BRINGERS_MAX 64u /* of one wait; one with more has none */
+
+struct object {
+    uint64_t value;    /* by the host and by commands that have finished; a counter's highest */
+    uint64_t highest;  /* of a counter, with those that have not */
+    uint64_t busy_ns;  /* latest end of commands that have lowered it */
+    uint64_t lowering; /* commands that have not finished and will */
+    bool is_known;     /* the value is */
+    bool is_foreign, is_binary;
+};
+
+/* A command that has not finished changes an object. */
+struct change {
+    uint64_t object, value;
+    uint32_t command;
+    bool is_begin, lowers;
+};
+
+struct finding {
+    struct tsm_loose *l;
+    struct sbt_reader *reader;
+    struct tsm_map places; /* key of an object -> place + 1 */
+    struct object *objects;
+    struct change *changes;
+    size_t object_count, object_capacity, change_count, change_capacity;
+    size_t wait_capacity, bringer_capacity;
+    /* The record that is read: */
+    const struct sbt_record *record;
+    uint32_t command; /* NONE: it is none */
+};
+
+static int no_memory(void)
+{
+    return tsm_fail(TSM_E_MEMORY, "no memory for objects that are waited for");
+}
+
+static struct object *object_of(struct finding *f, uint64_t key)
+{
+    bool added;
+    uint64_t *place = tsm_map_insert(&f->places, key, &added);
+
+    if (!place)
+        return NULL;
+    if (!*place) {
+        if (!TSM_ARRAY_PUSH(f->objects, f->object_count, f->object_capacity, (struct object){0}))
+            return NULL;
+        *place = f->object_count;
+    }
+    return &f->objects[*place - 1];
+}
+
+/* ---- records ----------------------------------------------------------------------------------
+ */
+
+static int add_change(struct finding *f, uint64_t key, const struct tsm_wait_step *step)
+{
+    const struct change change = {.object = key,
+                                  .value = step->value,
+                                  .command = f->command,
+                                  .is_begin = step->is_early || step->parts,
+                                  .lowers = step->kind == TSM_WAIT_LOWERS};
+
+    return TSM_ARRAY_PUSH(f->changes, f->change_count, f->change_capacity, change) ? 0
+                                                                                   : no_memory();
+}
+
+static bool is_open(const struct finding *f)
+{
+    return f->command != NONE && !tsm_loose_has_finished(f->l, f->command);
+}
+
+/* A command brings a counter to a value. */
+static int note_ends(struct finding *f, struct object *o, uint64_t key,
+                     const struct tsm_wait_step *step)
+{
+    o->highest = step->value > o->highest ? step->value : o->highest;
+    if (is_open(f))
+        return add_change(f, key, step);
+    o->value = step->value > o->value ? step->value : o->value;
+    return 0;
+}
+
+static int note_lowers(struct finding *f, struct object *o, uint64_t key,
+                       const struct tsm_wait_step *step)
+{
+    const struct tsm_loose_command *c;
+    uint64_t end_ns;
+
+    if (is_open(f)) {
+        o->lowering++;
+        return add_change(f, key, step);
+    }
+    if (f->command == NONE)
+        return 0;
+    c = &f->l->commands[f->command];
+    end_ns = c->has_time ? c->end_ns : c->over_ns;
+    o->busy_ns = end_ns > o->busy_ns ? end_ns : o->busy_ns;
+    o->value--;
+    return 0;
+}
+
+static int note_waits(struct finding *f, uint64_t key, const struct tsm_wait_step *step)
+{
+    const struct tsm_loose_wait wait = {.command = f->command,
+                                        .object = key,
+                                        .value = step->value,
+                                        .is_exact = step->kind == TSM_WAIT_FOR_EXACT,
+                                        .is_part = step->is_part};
+
+    if (!is_open(f))
+        return 0;
+    return TSM_ARRAY_PUSH(f->l->waits, f->l->wait_count, f->wait_capacity, wait) ? 0 : no_memory();
+}
+
+/* The value that the host gives it is known when nothing changes it any more. */
+static void note_set(const struct finding *f, struct object *o, uint64_t value)
+{
+    o->is_known = !o->lowering && o->busy_ns <= f->record->time_ns;
+    o->value = value;
+}
+
+static int note_object(struct finding *f, struct object *o, uint64_t key,
+                       const struct tsm_wait_step *step)
+{
+    switch (step->kind) {
+    case TSM_WAIT_ENDS:
+        return note_ends(f, o, key, step);
+    case TSM_WAIT_LOWERS:
+        return note_lowers(f, o, key, step);
+    case TSM_WAIT_FOR:
+    case TSM_WAIT_FOR_EXACT:
+        return note_waits(f, key, step);
+    case TSM_WAIT_SET:
+        note_set(f, o, step->value);
+        break;
+    case TSM_WAIT_RAISE:
+        o->is_known = true;
+        o->value = step->value > o->value ? step->value : o->value;
+        o->highest = step->value > o->highest ? step->value : o->highest;
+        break;
+    case TSM_WAIT_ADD:
+        o->value += step->value;
+        break;
+    case TSM_WAIT_SWAP:
+        if (o->is_known)
+            o->value += step->value - step->before;
+        else
+            note_set(f, o, step->value);
+        break;
+    case TSM_WAIT_BINARY:
+        o->is_binary = true;
+        break;
+    case TSM_WAIT_FOREIGN:
+        o->is_foreign = true;
+        break;
+    case TSM_WAIT_BITS:
+    case TSM_WAIT_OVER:
+        o->is_known = false;
+        break;
+    case TSM_WAIT_REACHED:
+    case TSM_WAIT_HELD:
+    case TSM_WAIT_IN_TURN:
+    case TSM_WAIT_UNSEEN:
+        break;
+    default: /* what else may change it is not followed */
+        o->is_foreign = true;
+        break;
+    }
+    return 0;
+}
+
+static int visit_step(void *user, const struct tsm_wait_step *step)
+{
+    struct finding *f = user;
+    const uint64_t key = TSM_WAIT_KEY(SBT_TYPE_API(f->record->type), step->object);
+    struct object *o;
+
+    f->l->is_unseen |= step->kind == TSM_WAIT_UNSEEN;
+    if (step->kind == TSM_WAIT_UNSEEN || step->kind == TSM_WAIT_IN_TURN)
+        return 0;
+    o = object_of(f, key);
+    return o ? note_object(f, o, key, step) : no_memory();
+}
+
+static int add_call(void *user, const struct tsm_call_node *call)
+{
+    struct finding *f = user;
+    const uint32_t left_out = SBT_RECORD_FAILED | SBT_RECORD_CAPTURED | SBT_RECORD_UNFINISHED;
+
+    if (!call->schema || !tsm_loose_has(call->record->type) || call->record->flags & left_out)
+        return 0;
+    f->record = call->record;
+    f->command = call->is_command ? tsm_loose_find_command(f->l, call->record->seq) : NONE;
+    return tsm_wait_each(tsm_wait_way(call->schema), f->reader, call->record, call->schema,
+                         visit_step, f);
+}
+
+/* ---- who brings what --------------------------------------------------------------------------
+ */
+
+static int by_command(const void *a, const void *b)
+{
+    const struct tsm_loose_wait *x = a, *y = b;
+
+    if (x->command != y->command)
+        return x->command < y->command ? -1 : 1;
+    return x->object < y->object ? -1 : x->object > y->object;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return x->command < y->command ? -1 : x->command > y->command;
+}
+
+static bool add_bringer(struct finding *f, uint32_t wait, const struct change *change)
+{
+    return TSM_ARRAY_PUSH(f->l->bringers, f->l->bringer_count, f->bringer_capacity,
+                          (struct tsm_loose_bringer){wait, change->command, change->is_begin});
+}
+
+/* Adds what lowers an object to the value: all that do, or nothing is said. */
+static bool add_lowering(struct finding *f, uint32_t wait, const struct object *o)
+{
+    struct tsm_loose_wait *w = &f->l->waits[wait];
+    const uint64_t missing = o->value - w->value;
+    size_t at;
+
+    if (!missing)
+        return true;
+    if (missing > o->lowering) {
+        w->is_never = true;
+        w->comes_to = o->value - o->lowering;
+        return true;
+    }
+    TSM_BISECT(at, f->change_count, f->changes[at].object >= w->object);
+    for (; missing == o->lowering && o->lowering <= BRINGERS_MAX && at < f->change_count &&
+           f->changes[at].object == w->object;
+         at++)
+        if (f->changes[at].lowers && !add_bringer(f, wait, &f->changes[at]))
+            return false;
+    return true;
+}
+
+/* Adds the command that brings a counter to the value; nothing is said where several do. */
+static bool add_raising(struct finding *f, uint32_t wait, const struct object *o)
+{
+    struct tsm_loose_wait *w = &f->l->waits[wait];
+    size_t at, end;
+
+    if (o->value >= w->value)
+        return true;
+    if (o->highest < w->value) {
+        w->is_never = true;
+        w->comes_to = o->highest;
+        return true;
+    }
+    TSM_BISECT(at, f->change_count,
+               f->changes[at].object > w->object ||
+                   (f->changes[at].object == w->object && f->changes[at].value >= w->value));
+    TSM_BISECT(end, f->change_count, f->changes[end].object > w->object);
+    w->choices = (uint32_t)(end - at);
+    return end - at != 1 || add_bringer(f, wait, &f->changes[at]);
+}
+
+static int find_bringers(struct finding *f)
+{
+    struct tsm_loose *l = f->l;
+
+    if (l->wait_count)
+        qsort(l->waits, l->wait_count, sizeof(*l->waits), by_command);
+    if (f->change_count)
+        qsort(f->changes, f->change_count, sizeof(*f->changes), by_value);
+    for (uint32_t i = 0; i < l->wait_count; i++) {
+        struct tsm_loose_wait *w = &l->waits[i];
+        const struct object *o = object_of(f, w->object);
+
+        if (!o)
+            return no_memory();
+        w->has_value = !o->is_binary;
+        if (o->is_binary)
+            continue;
+        w->is_unsure = o->is_foreign || l->is_unseen || !o->is_known;
+        if (w->is_unsure)
+            continue;
+        if (!(w->is_exact ? add_lowering(f, i, o) : add_raising(f, i, o)))
+            return no_memory();
+    }
+    return 0;
+}
+
+int tsm_loose_values_find(struct tsm_loose *l, struct sbt_reader *reader)
+{
+    struct finding f = {.l = l, .reader = reader};
+    const struct tsm_model_visitor visitor = {.user = &f, .call = add_call};
+    struct tsm_model_counts counts;
+    int error = tsm_model_pass(&counts, reader, NULL, &visitor);
+
+    if (!error)
+        error = find_bringers(&f);
+    tsm_map_finish(&f.places);
+    free(f.objects);
+    free(f.changes);
+    return error;
+}
