@@ -23,6 +23,7 @@ static struct {
     bool progress_wanted, progress_shown;
     uint64_t progress_begin_ns, progress_drawn_ns;
     char complaint[MESSAGE_SIZE];
+    FILE *output; /* that was taken; NULL: stdout is what it was */
 } terminal = {.name = "tracesmith"};
 
 static bool wants_color(enum tsm_color color)
@@ -194,11 +195,35 @@ void tsm_progress_end(void)
     terminal.progress_begin_ns = 0;
 }
 
+FILE *tsm_terminal_take_output(void)
+{
+    const int fd = dup(STDOUT_FILENO);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+
+    if (!out || fflush(stdout) || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        tsm_complain("standard output: %s", strerror(errno));
+        return NULL;
+    }
+    terminal.output = out;
+    return out;
+}
+
+FILE *tsm_terminal_output(void)
+{
+    return terminal.output ? terminal.output : stdout;
+}
+
+/* Writes out what is left for a stream. */
+static bool flush(FILE *stream)
+{
+    return fflush(stream) == 0 && !ferror(stream);
+}
+
 int tsm_terminal_finish(int status)
 {
     tsm_progress_end();
     errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (flush(stdout) && flush(tsm_terminal_output()))
         return tsm_text_line_is_lacking()
                    ? tsm_complain("out of memory for a part of what is shown")
                    : status;

@@ -74,4 +74,13 @@ void tsm_progress_end(void);
  */
 int tsm_terminal_finish(int status);
 
+/* Takes the standard output for the caller alone: what anything else in the process writes there,
+ * a driver what kernels print, goes to the standard error from now on. Returns NULL,
+ * after complaining, if that is impossible. The stream lives until the process ends;
+ * tsm_terminal_finish() takes care of it. */
+FILE *tsm_terminal_take_output(void);
+
+/* Returns that stream, or stdout. */
+FILE *tsm_terminal_output(void);
+
 #endif

@@ -6,6 +6,8 @@ tsrecord -q --emu -o t.sbt "$BUILD/tests/programs/saxpy"
 tsreplay --device=emu t.sbt
 tsreplay -q --device=emu --dry-run t.sbt
 tsreplay -q --device=emu --json t.sbt | cut -d, -f1-4
+tsrecord -q --emu -o p.sbt "$BUILD/tests/programs/prints" | sort
+tsreplay -q --device=emu --json p.sbt 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['schema'])"
 tsreplay -q --device=emu --check=2 t.sbt
 tsreplay -q --library=/nowhere/libcuda.so.1 t.sbt || echo "exit $?"
 tsreplay -q --screenshot=1 t.sbt || echo "exit $?"

@@ -168,7 +168,8 @@ static const struct tsm_option options[] = {
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, json),
-     .help = "One JSON object, schema \"tsreplay/1\"."},
+     .help = "One JSON object, schema \"tsreplay/1\". What kernels print goes to the standard "
+             "error then."},
     {0},
 };
 
@@ -558,7 +559,7 @@ static int begin_timed(struct run *run)
 
 static int replay_trace(struct run *run)
 {
-    struct tsm_json json = {.out = stdout};
+    struct tsm_json json = {0};
     size_t noted = 0;
     int status;
 
@@ -575,6 +576,9 @@ static int replay_trace(struct run *run)
         tsm_symbols_create(&run->symbols, run->reader) < 0)
         return tsm_complain_error();
     if (run->values->json) {
+        json.out = tsm_terminal_take_output(); /* kernels may print, too */
+        if (!json.out)
+            return TSM_EXIT_ERROR;
         run->json = &json;
         tsm_json_begin(&json, "tsreplay/1");
         tsm_json_put_string(&json, "trace", sbt_reader_name(run->reader));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/text/json_out.h"
 
+#include "tools/terminal.h"
 #include "tools/text/line.h"
 
-static bool has_lines;
+static bool has_lines, is_begun; /* on the standard output */
 
 void tsm_json_begin(struct tsm_json *j, const char *schema)
 {
+    is_begun |= j->out == tsm_terminal_output();
     tsm_json_open(j, '{');
     tsm_json_put_string(j, "schema", schema);
 }
@@ -19,12 +21,12 @@ void tsm_json_put_lines(const struct tsm_buffer *lines, FILE *out)
 
 bool tsm_json_is_printed(void)
 {
-    return has_lines || tsm_json_is_on_stdout();
+    return has_lines || is_begun || tsm_json_is_on_stdout();
 }
 
 void tsm_json_error(const char *command, const char *error, int status)
 {
-    struct tsm_json j = {.out = stdout};
+    struct tsm_json j = {.out = tsm_terminal_output()};
 
     tsm_json_begin(&j, "tserror/1");
     tsm_json_put_string(&j, "command", command);
