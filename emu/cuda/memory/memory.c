@@ -6,55 +6,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "emu/cuda/check/host_stack.h"
 #include "emu/cuda/check/quarantine.h"
 #include "emu/cuda/check/report.h"
 #include "emu/cuda/check/written.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/memory/near.h"
+#include "emu/cuda/memory/ranges.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static struct emu_memory *entries; /* sorted by address */
-static size_t count;
-static size_t capacity;
+static struct emu_ranges entries; /* items: struct emu_memory, owned */
 
 static _Atomic size_t used[EMU_DEVICE_COUNT_MAX];
 
-/* ---- the sorted array ---- */
+/* ---- entries ---- */
 
-/* The first entry that ends after `address`. */
-static size_t find(uint64_t address)
+static struct emu_memory *memory_of(const struct emu_range *range)
 {
-    size_t at;
-
-    TSM_BISECT(at, count, entries[at].address + entries[at].size > address);
-    return at;
+    return range ? range->item : NULL;
 }
 
 static struct emu_memory *holder(uint64_t address)
 {
-    size_t at = find(address);
-
-    return at < count && entries[at].address <= address ? &entries[at] : NULL;
+    return memory_of(emu_ranges_holder(&entries, address));
 }
 
 static CUresult insert(const struct emu_memory *what)
 {
-    size_t at = find(what->address);
+    const struct emu_range *next =
+        emu_ranges_at(&entries, emu_ranges_find(&entries, what->address));
+    struct emu_memory *memory;
 
-    if (at < count && entries[at].address < what->address + what->size)
+    if (next && next->start < what->address + what->size)
         return CUDA_ERROR_ALREADY_MAPPED;
-    if (!TSM_ARRAY_INSERT(entries, count, capacity, at, *what))
+    memory = malloc(sizeof(*memory));
+    if (!memory ||
+        !emu_ranges_add(&entries, (struct emu_range){what->address, what->size, memory})) {
+        free(memory);
         return CUDA_ERROR_OUT_OF_MEMORY;
-    entries[at].id = emu_next_id();
+    }
+    *memory = *what;
+    memory->id = emu_next_id();
     return CUDA_SUCCESS;
 }
 
-static void erase(size_t at)
+/* Removes the entry and returns it. */
+static struct emu_memory take(struct emu_range_place at)
 {
-    count--;
-    memmove(&entries[at], &entries[at + 1], (count - at) * sizeof(*entries));
+    struct emu_memory *memory = memory_of(emu_ranges_at(&entries, at)), taken = *memory;
+
+    emu_ranges_remove(&entries, at);
+    free(memory);
+    return taken;
 }
 
 /* ---- kinds ---- */
@@ -153,11 +156,10 @@ CUresult emu_memory_remove(uint64_t address, unsigned kinds)
     struct emu_memory gone = {0};
 
     pthread_rwlock_wrlock(&lock);
-    size_t at = find(address);
-    if (at < count && entries[at].address == address && (kinds >> entries[at].kind & 1)) {
-        gone = entries[at];
-        erase(at);
-    }
+    struct emu_range_place at = emu_ranges_find(&entries, address);
+    const struct emu_memory *memory = memory_of(emu_ranges_at(&entries, at));
+    if (memory && memory->address == address && (kinds >> memory->kind & 1))
+        gone = take(at);
     pthread_rwlock_unlock(&lock);
     if (!gone.size)
         return CUDA_ERROR_INVALID_VALUE;
@@ -167,13 +169,19 @@ CUresult emu_memory_remove(uint64_t address, unsigned kinds)
 
 void emu_context_free_memory(CUcontext context)
 {
+    struct emu_memory gone;
+    const struct emu_memory *memory;
+
     pthread_rwlock_wrlock(&lock);
-    for (size_t i = count; i-- > 0;) {
-        struct emu_memory gone = entries[i];
-        if (gone.context != context || gone.kind == EMU_MEMORY_MAPPED)
+    /* From the end, where removing moves least. */
+    for (struct emu_range_place at = emu_ranges_find(&entries, UINT64_MAX);
+         (memory = memory_of(emu_ranges_before(&entries, at)));) {
+        at = emu_ranges_find(&entries, memory->address);
+        if (memory->context != context || memory->kind == EMU_MEMORY_MAPPED)
             continue;
-        erase(i);
+        gone = take(at);
         release(&gone);
+        at = emu_ranges_find(&entries, gone.address);
     }
     pthread_rwlock_unlock(&lock);
 }
@@ -204,13 +212,16 @@ bool emu_memory_find(struct emu_memory *out, uint64_t address)
 /* Neighbours that touch count as one: mappings side by side in a reservation. */
 bool emu_memory_covers(uint64_t address, uint64_t size)
 {
+    const struct emu_range *range;
     uint64_t at = address;
 
     if (address + size < address)
         return false;
     pthread_rwlock_rdlock(&lock);
-    for (size_t i = find(at); i < count && entries[i].address <= at && at < address + size; i++)
-        at = entries[i].address + entries[i].size;
+    for (struct emu_range_place i = emu_ranges_find(&entries, at);
+         (range = emu_ranges_at(&entries, i)) && range->start <= at && at < address + size;
+         emu_ranges_next(&entries, &i))
+        at = range->start + range->size;
     pthread_rwlock_unlock(&lock);
     return at >= address + size;
 }
@@ -218,12 +229,13 @@ bool emu_memory_covers(uint64_t address, uint64_t size)
 bool emu_memory_is_accessible(void *user, uint64_t address, uint64_t size, bool write,
                               uint64_t *run_start, uint64_t *run_size)
 {
+    const struct emu_memory *m;
     uint64_t start = 0, end = 0;
 
     (void)user;
     pthread_rwlock_rdlock(&lock);
-    for (size_t i = find(address); i < count; i++) {
-        struct emu_memory *m = &entries[i];
+    for (struct emu_range_place i = emu_ranges_find(&entries, address);
+         (m = memory_of(emu_ranges_at(&entries, i))); emu_ranges_next(&entries, &i)) {
         if (!(write ? m->is_writable : m->is_readable) ||
             (end ? m->address != end : m->address > address))
             break;
@@ -247,13 +259,13 @@ static bool is_better(const struct emu_near *a, const struct emu_near *b)
     return b->distance == UINT64_MAX || a->distance < b->distance;
 }
 
-static void consider(struct emu_near *best, size_t at, uint64_t address)
+static void consider(struct emu_near *best, const struct emu_memory *memory, uint64_t address)
 {
     struct emu_near one = {0};
 
-    if (at >= count)
+    if (!memory)
         return;
-    one.memory = entries[at];
+    one.memory = *memory;
     emu_near_measure(&one, address);
     one.distance += one.where != EMU_NEAR_INSIDE;
     if (is_better(&one, best))
@@ -264,10 +276,9 @@ bool emu_memory_near(struct emu_near *out, uint64_t address)
 {
     *out = (struct emu_near){.distance = UINT64_MAX};
     pthread_rwlock_rdlock(&lock);
-    size_t at = find(address);
-    consider(out, at, address);
-    if (at > 0)
-        consider(out, at - 1, address);
+    struct emu_range_place at = emu_ranges_find(&entries, address);
+    consider(out, memory_of(emu_ranges_at(&entries, at)), address);
+    consider(out, memory_of(emu_ranges_before(&entries, at)), address);
     pthread_rwlock_unlock(&lock);
     emu_quarantine_near(out, address);
     if (out->distance == UINT64_MAX)
@@ -278,10 +289,12 @@ bool emu_memory_near(struct emu_near *out, uint64_t address)
 
 void emu_context_each_leak(CUcontext context, void (*leak)(const struct emu_memory *memory))
 {
+    const struct emu_memory *m;
+
     pthread_rwlock_rdlock(&lock);
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].context == context && entries[i].kind != EMU_MEMORY_MODULE &&
-            !entries[i].free_stack)
-            leak(&entries[i]);
+    for (struct emu_range_place i = {0, 0}; (m = memory_of(emu_ranges_at(&entries, i)));
+         emu_ranges_next(&entries, &i))
+        if (m->context == context && m->kind != EMU_MEMORY_MODULE && !m->free_stack)
+            leak(m);
     pthread_rwlock_unlock(&lock);
 }

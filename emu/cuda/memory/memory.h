@@ -52,7 +52,7 @@ struct emu_memory {
     bool is_writable;
     bool is_sync; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
     struct emu_hints hints;
-    void *owner;     /* the pool, the physical memory: by kind */
+    void *owner; /* the pool, the physical memory: by kind */
     /* Undoes what others did to it or for it, when the register lets go of it; NULL: nothing. Must
      * not call the register. */
     void (*release)(const struct emu_memory *memory);

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "emu/cuda/memory/page.h"
+#include "emu/cuda/memory/ranges.h"
 
 #define PAGE      EMU_PAGE
 #define ALIGNMENT 512u
@@ -19,76 +19,64 @@
 
 enum place_kind { PLACE_MEMORY, PLACE_RESERVATION, PLACE_FOREIGN };
 
-struct place {
-    uint64_t address;
-    uint64_t size; /* with its gap */
-    enum place_kind kind;
-};
-
 struct window {
     uint64_t start;
     uint64_t end;
     uint64_t full_until; /* nothing worth having is free in [start, full_until) */
+    struct {
+        uint64_t size, until; /* so many bytes are free nowhere below; size 0: not known */
+    } hints[64];              /* by the number of bits of the size */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct window windows[EMU_WINDOW_COUNT];
-static struct place *places; /* sorted by address */
-static size_t count;
-static size_t capacity;
+static struct emu_ranges places; /* each with the gap behind it; items: enum place_kind */
 
-/* ---- the sorted array ---- */
+/* ---- places ---- */
 
-/* The first place that ends after `address`. */
-static size_t find(uint64_t address)
+static bool insert(uint64_t address, uint64_t size, enum place_kind kind)
 {
-    size_t at;
-
-    TSM_BISECT(at, count, places[at].address + places[at].size > address);
-    return at;
+    return emu_ranges_add(&places, (struct emu_range){address, size, (void *)(uintptr_t)kind});
 }
 
-static bool insert(struct place place)
+static bool is_kind(const struct emu_range *place, enum place_kind kind)
 {
-    size_t at = find(place.address);
-
-    return TSM_ARRAY_INSERT(places, count, capacity, at, place);
+    return place && (uintptr_t)place->item == kind;
 }
 
-static void erase(size_t at)
+/* Notes that there is a gap from `start` to the place that was at `gone`, and behind. */
+static void note_gap(struct window *w, uint64_t start, uint64_t gone)
 {
-    struct place gone = places[at];
+    if (gone < w->start || gone >= w->end)
+        return;
+    if (gone < w->full_until)
+        w->full_until = gone;
+    for (unsigned i = 0; i < 64; i++)
+        if (start < w->hints[i].until)
+            w->hints[i].until = start;
+}
 
-    count--;
-    memmove(&places[at], &places[at + 1], (count - at) * sizeof(*places));
+static void erase(struct emu_range_place at)
+{
+    const uint64_t gone = emu_ranges_at(&places, at)->start;
+    const struct emu_range *before = emu_ranges_before(&places, at);
+    const uint64_t start = before ? before->start + before->size : 0;
+
+    emu_ranges_remove(&places, at);
     for (size_t i = 0; i < EMU_WINDOW_COUNT; i++)
-        if (gone.address >= windows[i].start && gone.address < windows[i].full_until)
-            windows[i].full_until = gone.address;
+        note_gap(&windows[i], start, gone);
 }
 
 static bool is_free(uint64_t address, uint64_t size)
 {
-    size_t at = find(address);
+    const struct emu_range *next = emu_ranges_at(&places, emu_ranges_find(&places, address));
 
-    return at == count || places[at].address >= address + size;
+    return !next || next->start >= address + size;
 }
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
 {
     return (value + alignment - 1) & ~(alignment - 1);
-}
-
-/* The lowest free range of a window, 0 when there is none. */
-static uint64_t first_fit(struct window *w, uint64_t size, uint64_t alignment)
-{
-    uint64_t address = align_up(w->full_until, alignment);
-
-    for (size_t at = find(w->full_until); address + size <= w->end; at++) {
-        if (at == count || places[at].address >= address + size)
-            return address;
-        address = align_up(places[at].address + places[at].size, alignment);
-    }
-    return 0;
 }
 
 /* ---- windows ---- */
@@ -127,9 +115,11 @@ bool emu_va_allocator_init(void)
         return false;
     for (unsigned w = 0; w < EMU_WINDOW_LOW; w++) {
         uint64_t start = candidates[i].base + w * candidates[i].size;
-        windows[w] = (struct window){start, start + candidates[i].size, start};
+        windows[w] =
+            (struct window){.start = start, .end = start + candidates[i].size, .full_until = start};
     }
-    windows[EMU_WINDOW_LOW] = (struct window){0x10000000, 0xf0000000, 0x10000000};
+    windows[EMU_WINDOW_LOW] =
+        (struct window){.start = 0x10000000, .end = 0xf0000000, .full_until = 0x10000000};
     return true;
 }
 
@@ -137,26 +127,32 @@ bool emu_va_allocator_init(void)
 
 /* The pages of a place that it shares with no other: neighbours may begin or end in its first and
  * last page. */
-static void own_pages(size_t at, uint64_t *start, uint64_t *end)
+static void own_pages(struct emu_range_place at, uint64_t *start, uint64_t *end)
 {
-    *start = places[at].address & ~(PAGE - 1);
-    *end = align_up(places[at].address + places[at].size, PAGE);
-    if (at > 0 && places[at - 1].address + places[at - 1].size > *start)
+    const struct emu_range *place = emu_ranges_at(&places, at),
+                           *before = emu_ranges_before(&places, at), *behind;
+
+    emu_ranges_next(&places, &at);
+    behind = emu_ranges_at(&places, at);
+    *start = place->start & ~(PAGE - 1);
+    *end = align_up(place->start + place->size, PAGE);
+    if (before && before->start + before->size > *start)
         *start += PAGE;
-    if (at + 1 < count && places[at + 1].address < *end)
+    if (behind && behind->start < *end)
         *end -= PAGE;
 }
 
-static int map_place(size_t at)
+static int map_place(struct emu_range_place at)
 {
     uint64_t start, end;
 
     own_pages(at, &start, &end);
     return emu_page_map(start, end,
-                        places[at].kind == PLACE_MEMORY ? PROT_READ | PROT_WRITE : PROT_NONE);
+                        is_kind(emu_ranges_at(&places, at), PLACE_MEMORY) ? PROT_READ | PROT_WRITE
+                                                                          : PROT_NONE);
 }
 
-static void unmap_place(size_t at)
+static void unmap_place(struct emu_range_place at)
 {
     uint64_t start, end;
 
@@ -182,16 +178,40 @@ static void fill_memory(uint64_t address, size_t size, uint8_t value)
 static bool give_up(uint64_t address, uint64_t size)
 {
     uint64_t end = align_up(address + size, EMU_GRANULARITY);
-    size_t at = find(address);
+    const struct emu_range *next = emu_ranges_at(&places, emu_ranges_find(&places, address));
+    const struct emu_range_place before = emu_ranges_find(&places, address - 1);
+    const struct emu_range *last = emu_ranges_at(&places, before);
 
-    if (at < count && places[at].address < end)
-        end = places[at].address;
-    if (at && places[at - 1].kind == PLACE_FOREIGN &&
-        places[at - 1].address + places[at - 1].size == address) {
-        places[at - 1].size = end - places[at - 1].address;
+    if (next && next->start < end)
+        end = next->start;
+    if (is_kind(last, PLACE_FOREIGN) && last->start + last->size == address) {
+        emu_ranges_resize(&places, before, end - last->start);
         return true;
     }
-    return insert((struct place){address, end - address, PLACE_FOREIGN});
+    return insert(address, end - address, PLACE_FOREIGN);
+}
+
+static unsigned bits_of(uint64_t size)
+{
+    return 63 - (unsigned)__builtin_clzll(size);
+}
+
+/* Finds the lowest place in a window that is free; 0: there is none. */
+static uint64_t first_fit(struct window *w, uint64_t size, uint64_t alignment)
+{
+    uint64_t from = w->full_until, address;
+    const unsigned bits = bits_of(size);
+
+    for (unsigned i = 0; i <= bits; i++)
+        if (w->hints[i].size && w->hints[i].size <= size && w->hints[i].until > from)
+            from = w->hints[i].until;
+    address = emu_ranges_first_gap(&places, from, w->end, size, alignment);
+    if (address && alignment == ALIGNMENT &&
+        (address > w->hints[bits].until || size <= w->hints[bits].size)) {
+        w->hints[bits].size = size;
+        w->hints[bits].until = address;
+    }
+    return address;
 }
 
 /* Finds a free place. Where something of the program is in the way, that piece of the window is
@@ -201,9 +221,9 @@ static uint64_t place_in_window(struct window *w, uint64_t size, uint64_t alignm
 {
     for (unsigned tries = 0; tries < 40; tries++) {
         uint64_t address = first_fit(w, size, alignment);
-        if (!address || !insert((struct place){address, size, kind}))
+        if (!address || !insert(address, size, kind))
             return 0;
-        size_t at = find(address);
+        struct emu_range_place at = emu_ranges_find(&places, address);
         int error = map_place(at);
         if (!error) {
             if (address == align_up(w->full_until, alignment))
@@ -239,8 +259,9 @@ uint64_t emu_va_allocator_take(enum emu_window window, size_t size, uint8_t fill
 void emu_va_allocator_give(uint64_t address)
 {
     pthread_mutex_lock(&lock);
-    size_t at = find(address);
-    if (at < count && places[at].address == address && places[at].kind == PLACE_MEMORY) {
+    struct emu_range_place at = emu_ranges_find(&places, address);
+    const struct emu_range *place = emu_ranges_at(&places, at);
+    if (is_kind(place, PLACE_MEMORY) && place->start == address) {
         unmap_place(at);
         erase(at);
     }
@@ -252,8 +273,7 @@ bool emu_va_allocator_share(uint64_t address, size_t size)
     bool ok = false;
 
     pthread_mutex_lock(&lock);
-    size_t at = find(address);
-    if (at < count && places[at].kind == PLACE_MEMORY && places[at].address <= address)
+    if (is_kind(emu_ranges_holder(&places, address), PLACE_MEMORY))
         ok = emu_page_share(address & ~(PAGE - 1), align_up(address + size, PAGE));
     pthread_mutex_unlock(&lock);
     return ok;
@@ -264,7 +284,7 @@ static uint64_t place_at(uint64_t wish, uint64_t size)
 {
     if (!is_usable(wish) || !is_free(wish, size) || emu_page_map(wish, wish + size, PROT_NONE))
         return 0;
-    if (insert((struct place){wish, size, PLACE_RESERVATION}))
+    if (insert(wish, size, PLACE_RESERVATION))
         return wish;
     munmap((void *)(uintptr_t)wish, size);
     return 0;
@@ -291,9 +311,9 @@ bool emu_va_allocator_unreserve(uint64_t address, size_t size)
     bool found;
 
     pthread_mutex_lock(&lock);
-    size_t at = find(address);
-    found = at < count && places[at].address == address && places[at].size == size &&
-            places[at].kind == PLACE_RESERVATION;
+    struct emu_range_place at = emu_ranges_find(&places, address);
+    const struct emu_range *place = emu_ranges_at(&places, at);
+    found = is_kind(place, PLACE_RESERVATION) && place->start == address && place->size == size;
     if (found) {
         munmap((void *)(uintptr_t)address, size);
         erase(at);
@@ -307,9 +327,8 @@ bool emu_va_allocator_is_reserved(uint64_t address, size_t size)
     bool is;
 
     pthread_mutex_lock(&lock);
-    size_t at = find(address);
-    is = at < count && places[at].kind == PLACE_RESERVATION && places[at].address <= address &&
-         size <= places[at].address + places[at].size - address;
+    const struct emu_range *place = emu_ranges_holder(&places, address);
+    is = is_kind(place, PLACE_RESERVATION) && size <= place->start + place->size - address;
     pthread_mutex_unlock(&lock);
     return is;
 }
