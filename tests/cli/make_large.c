@@ -660,6 +660,40 @@ static void make_order(struct trace *t)
     }
 }
 
+/* Packets on four of HSA's queues, a quarter of them with a barrier. Each of 1,000 signals has
+ * seven, then the host waits for it and sets it again. */
+static void make_packets(struct trace *t)
+{
+    static const struct sbt_field fields[] = {
+        {"signal", SBT_FIELD_HANDLE, SBT_ROLE_OBJECT, "signal"},
+        {"value", SBT_FIELD_INT, SBT_ROLE_NONE, ""},
+        {"header", SBT_FIELD_FLAGS, SBT_ROLE_NONE, ""}};
+    static const struct {
+        const char *name;
+        enum sbt_kind kind;
+    } calls[] = {{"hsa_signal_store_relaxed", SBT_KIND_STATE},
+                 {"aql_kernel_dispatch", SBT_KIND_COMMAND},
+                 {"hsa_signal_wait_scacquire", SBT_KIND_SYNC}};
+    struct sbt_schema schema = {.result_enum = "", .field_count = 3, .fields = fields};
+
+    for (uint32_t i = 0; i < 3; i++) {
+        schema.type = SBT_TYPE(SBT_API_HSA, 60000 + i);
+        schema.name = calls[i].name;
+        schema.kind = calls[i].kind;
+        must(sbt_writer_schema(t->writer, &schema));
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        const uint32_t round = i / 1000 % 9, what = round == 8 ? 2 : round > 0;
+        const uint64_t slots[3] = {i % 1000 + 1, what ? 0 : 7, i / 4 % 4 ? 0 : 0x100};
+
+        put_record(t, (struct sbt_record){.type = SBT_TYPE(SBT_API_HSA, 60000 + what),
+                                          .stream = what == 1 ? i % 4 : SBT_STREAM_NONE,
+                                          .position = what == 1 ? i + 1 : 0,
+                                          .slots = slots,
+                                          .slot_count = 3});
+    }
+}
+
 /* ---- all ---- */
 
 static const struct {
@@ -692,6 +726,7 @@ static const struct {
     {"sessions", make_sessions},
     {"cpu", make_cpu},
     {"order", make_order},
+    {"packets", make_packets},
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 

@@ -303,7 +303,7 @@ static void put_unordered(void *user, const struct tsm_dependency *edge)
 static void make_unordered(struct tsm_table *t, const struct run *run)
 {
     begin_conflicts(t, "conflicts without order");
-    for (int kind = 0; kind < TSM_ACCESS_UNKNOWN; kind++)
+    for (int kind = 0; run->v->memory && kind < TSM_ACCESS_UNKNOWN; kind++)
         each_edge(run, put_unordered, &(struct unordered){run, t, (enum tsm_access_kind)kind});
 }
 
