@@ -79,6 +79,14 @@ static int link_made(void *user, struct tsm_object_link *link)
     return 0;
 }
 
+static void link_copied(void *user, const struct tsm_object_link *link)
+{
+    struct snapshot *snapshot = link->more;
+
+    (void)user;
+    snapshot->user_count++;
+}
+
 static void link_dropped(void *user, const struct tsm_object_link *link)
 {
     struct loose *l = user;
@@ -198,6 +206,7 @@ static int note_objects(struct loose *l)
                                                .ended = link_ended,
                                                .has_ended = link_has_ended,
                                                .made = link_made,
+                                               .copied = link_copied,
                                                .dropped = link_dropped,
                                                .waited = link_waited,
                                                .in_turn = wait_in_turn,

@@ -362,7 +362,7 @@ static int wait_for_value(const struct noting *n, struct tsm_object *o,
         return error;
     if (beyond)
         return say_waited(n, beyond, step);
-    return add_waiter(n, o, step->value, false);
+    return step->is_sent ? 0 : add_waiter(n, o, step->value, false);
 }
 
 static int wait_for(const struct noting *n, struct tsm_object *o, const struct tsm_wait_step *step)
@@ -392,6 +392,88 @@ static int wait_for_exact(const struct noting *n, struct tsm_object *o,
     for (size_t i = 0; i < o->count && !error; i++)
         error = say_waited(n, &o->links[i], step);
     return error;
+}
+
+/* ---- objects that get what others stand for ---------------------------------------------------
+ */
+
+static int add_copy(const struct noting *n, struct tsm_object *o,
+                    const struct tsm_object_link *link, const struct tsm_wait_step *step)
+{
+    struct tsm_object_link copy = *link;
+
+    copy.value = step->value;
+    if (o->count >= n->all->links_max) {
+        if (copy.value <= o->links[0].value)
+            return 0;
+        remove_first(n, o);
+    }
+    if (!TSM_ARRAY_PUSH(o->links, o->count, o->capacity, copy))
+        return no_memory();
+    if (n->visitor->copied)
+        n->visitor->copied(n->visitor->user, &copy);
+    sift_up(o, o->count - 1);
+    return tell_waiters(n, o, &copy, step->object);
+}
+
+/* Forgets who waits for a value that comes in a way which is not known. */
+static void forget_waiters(struct tsm_object *o, uint64_t value)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < o->waiter_count; i++)
+        if (o->waiters[i].value > value)
+            o->waiters[left++] = o->waiters[i];
+    o->waiter_count = left;
+}
+
+/* The object comes to the value when `from` comes to another one: by the same commands, by the
+ * host, or unseen. */
+static int note_copied(const struct noting *n, struct tsm_object *o, const struct tsm_object *from,
+                       const struct tsm_wait_step *step)
+{
+    const struct tsm_object_link *beyond = NULL;
+    uint64_t best = 0;
+    size_t copied = 0;
+    int error = 0;
+
+    if (o->is_foreign || o == from)
+        return 0;
+    if (!from->is_foreign && step->before <= from->raised)
+        return note_raised(n, o, step->object, step->value);
+    for (size_t i = 0; i < from->count && !error; i++) {
+        const struct tsm_object_link *link = &from->links[i];
+
+        if (link->value > step->before) {
+            beyond = !beyond || link->value < beyond->value ? link : beyond;
+            continue;
+        }
+        best = link->value > best ? link->value : best;
+        error = add_copy(n, o, link, step);
+        copied++;
+    }
+    if (!error && best != step->before && beyond) {
+        error = add_copy(n, o, beyond, step);
+        copied++;
+    }
+    if (!copied && !error) {
+        forget_waiters(o, step->value);
+        o->raised = step->value > o->raised ? step->value : o->raised;
+    }
+    return error;
+}
+
+static int copy_object(const struct noting *n, const struct tsm_wait_step *step)
+{
+    const uint32_t api = SBT_TYPE_API(n->call->record->type);
+    struct tsm_object *o = object_of(n->all, TSM_WAIT_KEY(api, step->object)), *from;
+    size_t place;
+
+    if (!o)
+        return no_memory();
+    place = (size_t)(o - n->all->list);
+    from = object_of(n->all, TSM_WAIT_KEY(api, step->from));
+    return from ? note_copied(n, &n->all->list[place], from, step) : no_memory();
 }
 
 /* ---- all --------------------------------------------------------------------------------------
@@ -428,6 +510,7 @@ static int note_object(const struct noting *n, struct tsm_object *o,
     case TSM_WAIT_OVER:
         drop_links(n, o);
         o->is_known = false;
+        o->raised = 0;
         return 0;
     case TSM_WAIT_FOREIGN:
         drop_links(n, o);
@@ -436,6 +519,7 @@ static int note_object(const struct noting *n, struct tsm_object *o,
     case TSM_WAIT_BITS:
         forget_exact(o);
         break;
+    case TSM_WAIT_COPY:
     case TSM_WAIT_IN_TURN:
     case TSM_WAIT_UNSEEN:
         break;
@@ -458,6 +542,8 @@ static int visit_step(void *user, const struct tsm_wait_step *step)
             n->visitor->in_turn(n->visitor->user);
         return 0;
     }
+    if (step->kind == TSM_WAIT_COPY)
+        return copy_object(n, step);
     o = object_of(n->all, TSM_WAIT_KEY(SBT_TYPE_API(n->call->record->type), step->object));
     return o ? note_object(n, o, step) : no_memory();
 }
