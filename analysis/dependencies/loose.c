@@ -33,9 +33,10 @@ enum end {
 struct loose {
     struct tsm_dependencies *d;
     const struct tsm_call_node *call;
-    struct snapshot *own[END_COUNT];    /* of this command; NULL: nothing tells of it */
-    struct snapshot *used[SOURCES_MAX]; /* by its sources */
+    struct snapshot *own[END_COUNT]; /* of this command; NULL: nothing tells of it */
+    struct snapshot **used;          /* by its sources: SOURCES_MAX */
     size_t used_count;
+    size_t whole_count; /* sources that are not alone: only these can say what another one does */
     bool is_in_turn;
     bool is_opening; /* an earlier command waits for it */
 };
@@ -123,11 +124,11 @@ static int add_link(struct loose *l, const struct tsm_object_link *link, uint64_
                                                      link->is_early || link->parts != UINT32_MAX,
                                                  .is_part = is_part,
                                                  .known = &snapshot->known};
-    size_t at = 0;
+    size_t at = source.is_alone ? l->used_count : 0;
 
     if (link->seq == l->call->record->seq)
         return 0;
-    for (size_t i = 0; i < l->used_count; i++)
+    for (size_t i = 0; l->whole_count && i < l->used_count; i++)
         if (says_all(&l->d->sources[i], &source))
             return 0;
     while (at < l->used_count && !says_all(&source, &l->d->sources[at]))
@@ -135,7 +136,9 @@ static int add_link(struct loose *l, const struct tsm_object_link *link, uint64_
     if (at >= SOURCES_MAX)
         return 0;
     snapshot->user_count++;
+    l->whole_count += !source.is_alone;
     if (at < l->used_count) {
+        l->whole_count -= !l->d->sources[at].is_alone;
         drop_snapshot(l->d, l->used[at]);
         l->used[at] = snapshot;
         l->d->sources[at] = source;
@@ -341,7 +344,8 @@ static int note_host(struct loose *l)
 
 int tsm_dependency_loose_note(struct tsm_dependencies *d, const struct tsm_call_node *call)
 {
-    struct loose l = {.d = d, .call = call};
+    struct snapshot *used[SOURCES_MAX];
+    struct loose l = {.d = d, .call = call, .used = used};
     int error;
 
     d->is_node = call->is_command && call->record->position;

@@ -430,6 +430,7 @@ static const struct tsm_wait_call calls[] = {
     {"DRM_IOCTL_MSM_GEM_CPU_PREP", each_idle, WRITERS_UNLESS(2)},
     {"DRM_IOCTL_ETNAVIV_GEM_CPU_PREP", each_idle, WRITERS_UNLESS(2)},
     {"DRM_IOCTL_GEM_CLOSE", each_closed, 0},
+    {"DRM_IOCTL_MODE_DESTROY_DUMB", each_closed, 0},
     {"DRM_IOCTL_SYNCOBJ_CREATE", each_created, 0},
     {"DRM_IOCTL_SYNCOBJ_DESTROY", each_destroyed, 0},
     {"DRM_IOCTL_SYNCOBJ_RESET", each_reset, 0},

@@ -25,7 +25,7 @@ static const struct sync_row {
     {"drm_xe_sync", NULL, NULL, 0, 1, 0, 0},
     {"drm_nouveau_sync", "wait_ptr", "sig_ptr", 0, 0, 0, 0xf},
     {"drm_virtgpu_execbuffer_syncobj", "in_syncobjs", "out_syncobjs", 0, 0, 1, 0},
-    {"drm_v3d_sem", "in_syncs", "out_syncs", 0, 0, 0, 0},
+    {"drm_v3d_sem", "in_syncs", "out_syncs", 0, 0, 0, UINT64_MAX}, /* no points */
     {"drm_msm_gem_submit_syncobj", "in_syncobjs", "out_syncobjs", 0, 0, 1, 0},
     {"drm_panthor_sync_op", NULL, NULL, 0, 1ull << 31, 0, 0xff},
     {"drm_pvr_sync_op", NULL, NULL, 0, 1ull << 31, 0, 0xf},
@@ -57,9 +57,8 @@ enum {
 struct sending {
     const struct tsm_wait_visit *v;
     uint32_t traits;
-    bool is_end;      /* the second time */
-    const char *list; /* that the walk has come to last; NULL: none */
-    uint64_t parts;   /* of the command, that queues take each; so far */
+    bool is_end;    /* the second time */
+    uint64_t parts; /* of the command, that queues take each; so far */
     struct drm_waits_members m[SBT_VALUE_DEPTH_MAX]; /* of the structs that the walk is in */
     uint32_t depth;                                  /* of them; the innermost is m[depth - 1] */
     struct drm_waits_members ib;                     /* the last one of amdgpu's */
@@ -111,12 +110,13 @@ static uint64_t point_of(const struct drm_waits_members *m, const struct sync_ro
     return !row->type_mask || (m->flags & row->type_mask) == 1 ? m->value : 0;
 }
 
-static int say_sync(const struct sending *s, const struct sync_row *row)
+static int say_sync(const struct sending *s, const struct sbt_step *step,
+                    const struct sync_row *row)
 {
     const struct drm_waits_members *m = &s->m[s->depth - 1];
-    const bool is_signal = row->signals ? s->list && strcmp(s->list, row->signals) == 0
+    const bool is_signal = row->signals ? drm_waits_is_named(step, row->signals)
                                         : (m->flags & row->signal_flag) != 0,
-               is_wait = row->waits       ? s->list && strcmp(s->list, row->waits) == 0
+               is_wait = row->waits       ? drm_waits_is_named(step, row->waits)
                          : row->wait_flag ? (m->flags & row->wait_flag) != 0
                                           : !is_signal;
     const uint64_t point = point_of(m, row);
@@ -223,15 +223,16 @@ static int say_fences(struct sending *s, struct sbt_walk *points)
 /* ---- all that is sent -------------------------------------------------------------------------
  */
 
-static int close_struct(struct sending *s, const char *name)
+static int close_struct(struct sending *s, const struct sbt_step *step)
 {
+    const char *name = step->structure->name;
     const struct drm_waits_members *m = &s->m[s->depth - 1];
 
     if (s->has_fences)
         return 0;
     for (size_t i = 0; i < sizeof(sync_rows) / sizeof(sync_rows[0]); i++)
         if (strcmp(name, sync_rows[i].name) == 0)
-            return m->type == XE_USER_FENCE ? 0 : say_sync(s, &sync_rows[i]);
+            return m->type == XE_USER_FENCE ? 0 : say_sync(s, step, &sync_rows[i]);
     for (size_t i = 0; i < sizeof(object_rows) / sizeof(object_rows[0]); i++)
         if (strcmp(name, object_rows[i].name) == 0)
             return say_object(s, m->handle, m->write || m->flags & object_rows[i].write_flag,
@@ -263,7 +264,8 @@ static int sent_value(struct sending *s, const struct sbt_step *step)
 {
     if (s->depth)
         drm_waits_note(&s->m[s->depth - 1], step);
-    if (drm_waits_is_named(step, "in_sync") || drm_waits_is_named(step, "in_syncs"))
+    if (drm_waits_is_named(step, "in_sync") || drm_waits_is_named(step, "in_syncs") ||
+        drm_waits_is_named(step, "in_sync_bcl") || drm_waits_is_named(step, "in_sync_rcl"))
         return say_syncobj(s, step->number, 0, false);
     if (drm_waits_is_named(step, "out_sync"))
         return say_syncobj(s, step->number, 0, true);
@@ -276,7 +278,6 @@ static int open_list(struct sending *s, const struct sbt_step *step, struct sbt_
 {
     struct sbt_walk points = *walk;
 
-    s->list = step->member ? step->member->name : NULL;
     if (drm_waits_is_named(step, "handles_ptr")) {
         s->fences = *walk;
         s->has_fences = true;
@@ -295,7 +296,7 @@ static int sent_step(struct sending *s, const struct sbt_step *step, struct sbt_
     if (step->kind == SBT_STEP_OPEN && step->structure)
         enter_struct(s, step);
     else if (step->kind == SBT_STEP_CLOSE && step->structure) {
-        error = s->depth ? close_struct(s, step->structure->name) : 0;
+        error = s->depth ? close_struct(s, step) : 0;
         leave_struct(s, step);
     }
     return error;
@@ -309,7 +310,6 @@ static int walk_sent(struct sending *s)
     int error = 0;
 
     s->depth = 0;
-    s->list = NULL;
     s->has_fences = false;
     if (drm_waits_begin(s->v, "in", &value, &walk))
         while (!error && sbt_walk_next(&walk, &step) == 1)

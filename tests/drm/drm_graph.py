@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The graph of dependencies of programs on DRM's ioctls. usage: drm_graph.py FIRST COUNT
 
-Of submits made of a number (drm_order) the graph says just what a simple recomputation finds. Meson gives the places in the
-environment, TS_TEST_X: CAPTURE, TOOL, FAKE (the library that stands in for a GPU), ORDER and MODES (programs)."""
+Of submits made of a number (drm_order) the graph says just what a simple recomputation finds; of other drivers' submits, what
+is said of syncobjs and memory objects is compared. Meson gives the places in the environment, TS_TEST_X: CAPTURE, TOOL, FAKE (the
+library that stands in for a GPU), ORDER, MODES and STEPS (programs), LACKS (drivers that the headers lack)."""
 
 import os
 import pathlib
@@ -13,8 +14,26 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
 from loose import Graph  # noqa: E402
 
-CAPTURE, TOOL, FAKE, ORDER, MODES = (os.environ[f'TS_TEST_{name}'] for name in ('CAPTURE', 'TOOL', 'FAKE', 'ORDER', 'MODES'))
+CAPTURE, TOOL, FAKE, ORDER, MODES, STEPS = (os.environ[f'TS_TEST_{name}'] for name in
+                                            ('CAPTURE', 'TOOL', 'FAKE', 'ORDER', 'MODES', 'STEPS'))
+LACKS = os.environ['TS_TEST_LACKS'].split(',')
 LATEST = float('inf')
+
+# What the submits of each driver are to say, the last one of each call.
+WRITES = 'over bo#1, over bo#1, ends bo#1'
+WAITS = 'for bo#1@latest, for bo#1@latest'
+SAID = {
+    'vc4': {'VC4_SUBMIT_CL': 'for syncobj#5@latest, ends bo#1, ends bo#2, over syncobj#6, ends syncobj#6@1'},
+    'v3d': {'V3D_SUBMIT_CL': 'for syncobj#5@latest part, ends bo#1, ends bo#2, over syncobj#6, ends syncobj#6@1',
+            'V3D_SUBMIT_CSD': f'{WAITS}, for syncobj#5@latest, {WRITES}',
+            'V3D_SUBMIT_TFU': 'for syncobj#5@latest, over syncobj#6, ends syncobj#6@1'},
+    'panfrost': {'PANFROST_SUBMIT': 'for syncobj#1@latest, for syncobj#2@latest, '
+                                    f'{WAITS}, over syncobj#6, ends syncobj#6@1, {WRITES}'},
+    'lima': {'LIMA_GEM_SUBMIT': f'{WAITS}, for syncobj#5@latest, {WRITES}, over syncobj#6, ends syncobj#6@1'},
+    'msm': {'MSM_GEM_SUBMIT': 'for bo#1@latest, for syncobj#5@3, ends bo#1'},
+    'etnaviv': {'ETNAVIV_GEM_SUBMIT': 'for bo#1@latest, ends bo#1'},
+    'tegra': {},
+}
 
 
 def record(trace, driver, *command):
@@ -227,6 +246,14 @@ def check(folder, driver, seed):
     return sum(edge['reason'] == 'signal' for edge in graph.edges), sum(edge['reason'] == 'host' for edge in graph.edges)
 
 
+def check_said(folder, driver):
+    graph = record(folder / 'said.sbt', driver, MODES, driver)
+    lines = subprocess.run([STEPS, folder / 'said.sbt'], capture_output=True, text=True, check=True).stdout.splitlines()
+    said = {call.removeprefix('DRM_IOCTL_'): text for call, text in (line.split(': ', 1) for line in lines)}
+    assert said == SAID[driver], (driver, said)
+    assert graph.commands, driver
+
+
 def main():
     first, count = int(sys.argv[1]), int(sys.argv[2])
     with tempfile.TemporaryDirectory(prefix='ts-drm.') as folder:
@@ -235,6 +262,9 @@ def main():
         for driver, mode in (('nouveau', 'nouveau'), ('virtio_gpu', 'virtgpu')):
             graph = record(folder / 'one.sbt', driver, MODES, mode)
             assert [edge['reason'] for edge in graph.edges] == ['host'], (driver, graph.edges)
+        for driver in SAID:
+            if driver not in LACKS:
+                check_said(folder, driver)
     print(found)
     assert sum(signals for signals, _ in found) > 20 * count and sum(hosts for _, hosts in found) > 8 * count, found
 

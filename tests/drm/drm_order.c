@@ -2,7 +2,7 @@
  *
  * Submits made of a number, on two contexts with two rings each: they wait for syncobjs and points
  * of timelines, signal others, and use memory objects; between them the host waits, asks, signals,
- * resets and transfers. usage: drm_order amdgpu|i915 NUMBER
+ * resets and transfers. usage: drm_order amdgpu|i915 NUMBER [STEPS]
  */
 #include "tests/drm/drm_small.h"
 
@@ -10,7 +10,7 @@
 #include <i915_drm.h>
 #include <stdbool.h>
 
-enum { STEPS = 60, CONTEXTS = 2, RINGS = 2, PLAIN = 5, TIMELINES = 3, OBJECTS = 4, USES = 2 };
+enum { CONTEXTS = 2, RINGS = 2, PLAIN = 5, TIMELINES = 3, OBJECTS = 4, USES = 2 };
 
 /* A syncobj: plain ones hold a command, or nothing; timelines have come, or will come, to `point`.
  */
@@ -401,7 +401,9 @@ static void step(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
+    const unsigned long steps = argc > 3 ? strtoul(argv[3], NULL, 10) : 60;
+
+    if (argc < 3)
         return 2;
     is_i915 = !strcmp(argv[1], "i915");
     seed = strtoull(argv[2], NULL, 10);
@@ -415,7 +417,7 @@ int main(int argc, char **argv)
         syncobjs[i] = (struct syncobj){
             .handle = create.handle, .is_timeline = i >= PLAIN, .is_held = create.flags != 0};
     }
-    for (uint32_t i = 0; i < STEPS; i++)
+    for (unsigned long i = 0; i < steps; i++)
         step();
     return 0;
 }
