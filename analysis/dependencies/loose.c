@@ -36,7 +36,8 @@ struct loose {
     struct snapshot *own[END_COUNT]; /* of this command; NULL: nothing tells of it */
     struct snapshot **used;          /* by its sources: SOURCES_MAX */
     size_t used_count;
-    size_t whole_count; /* sources that are not alone: only these can say what another one does */
+    uint16_t *whole; /* places of sources that are not alone: only these say what others say */
+    size_t whole_count;
     bool is_in_turn;
     bool is_opening; /* an earlier command waits for it */
 };
@@ -128,17 +129,17 @@ static int add_link(struct loose *l, const struct tsm_object_link *link, uint64_
 
     if (link->seq == l->call->record->seq)
         return 0;
-    for (size_t i = 0; l->whole_count && i < l->used_count; i++)
-        if (says_all(&l->d->sources[i], &source))
+    for (size_t i = 0; i < l->whole_count; i++)
+        if (says_all(&l->d->sources[l->whole[i]], &source))
             return 0;
     while (at < l->used_count && !says_all(&source, &l->d->sources[at]))
         at++;
     if (at >= SOURCES_MAX)
         return 0;
     snapshot->user_count++;
-    l->whole_count += !source.is_alone;
+    if (!source.is_alone && (at == l->used_count || l->d->sources[at].is_alone))
+        l->whole[l->whole_count++] = (uint16_t)at;
     if (at < l->used_count) {
-        l->whole_count -= !l->d->sources[at].is_alone;
         drop_snapshot(l->d, l->used[at]);
         l->used[at] = snapshot;
         l->d->sources[at] = source;
@@ -230,7 +231,13 @@ static int note_objects(struct loose *l)
 static int set_clock(struct tsm_dependencies *d, struct snapshot *s,
                      const struct tsm_vector_clock *known)
 {
-    return !s || tsm_vector_clock_join(&s->known, &d->budget, known) ? 0 : no_memory();
+    bool ok = true;
+
+    if (s && s->known.count)
+        ok = tsm_vector_clock_join(&s->known, &d->budget, known);
+    else if (s)
+        ok = tsm_vector_clock_copy(&s->known, &d->budget, known);
+    return ok ? 0 : no_memory();
 }
 
 /* Fills in what has ended when the command has, for those that wait for it. The scratch clock has
@@ -345,7 +352,8 @@ static int note_host(struct loose *l)
 int tsm_dependency_loose_note(struct tsm_dependencies *d, const struct tsm_call_node *call)
 {
     struct snapshot *used[SOURCES_MAX];
-    struct loose l = {.d = d, .call = call, .used = used};
+    uint16_t whole[SOURCES_MAX];
+    struct loose l = {.d = d, .call = call, .used = used, .whole = whole};
     int error;
 
     d->is_node = call->is_command && call->record->position;
