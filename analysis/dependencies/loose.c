@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#define ROOM        4u   /* streams that a snapshot knows of, mostly */
 #define LINKS_MAX   64u  /* commands that one object stands for */
 #define SOURCES_MAX 256u /* of a record; it is not said that it waits for more */
 
@@ -18,6 +19,7 @@
 struct snapshot {
     struct tsm_vector_clock known;
     size_t user_count;
+    struct tsm_vector_clock_entry room[ROOM]; /* of `known`, while that is enough */
 };
 
 /* Ends of a command that objects tell of. */
@@ -55,7 +57,8 @@ static void drop_snapshot(struct tsm_dependencies *d, struct snapshot *s)
     if (!s || --s->user_count)
         return;
     tsm_vector_clock_empty(&s->known, &d->budget);
-    tsm_vector_clock_finish(&s->known);
+    if (s->known.list != s->room)
+        tsm_vector_clock_finish(&s->known);
     free(s);
 }
 
@@ -228,15 +231,28 @@ static int note_objects(struct loose *l)
 /* ---- commands ---------------------------------------------------------------------------------
  */
 
+/* Adds what `known` has. A small clock stays in its snapshot: there are many. */
 static int set_clock(struct tsm_dependencies *d, struct snapshot *s,
                      const struct tsm_vector_clock *known)
 {
-    bool ok = true;
+    struct tsm_vector_clock old;
+    bool ok;
 
-    if (s && s->known.count)
-        ok = tsm_vector_clock_join(&s->known, &d->budget, known);
-    else if (s)
-        ok = tsm_vector_clock_copy(&s->known, &d->budget, known);
+    if (!s)
+        return 0;
+    if (!s->known.count && known->count <= ROOM) {
+        s->known.list = s->room;
+        s->known.capacity = ROOM;
+        return tsm_vector_clock_copy(&s->known, &d->budget, known) ? 0 : no_memory();
+    }
+    old = s->known;
+    if (old.list == s->room)
+        s->known = (struct tsm_vector_clock){0};
+    ok = tsm_vector_clock_join(&s->known, &d->budget, known);
+    if (ok && old.list == s->room) {
+        ok = tsm_vector_clock_join(&s->known, &d->budget, &old);
+        d->budget.used -= old.count;
+    }
     return ok ? 0 : no_memory();
 }
 
