@@ -243,6 +243,10 @@ def check(folder, driver, seed):
         assert over[seq] == naive.get(seq, set()), \
             f'{driver} {seed}: record {seq}: only here {sorted(over[seq] - naive.get(seq, set()))}, ' \
             f'only there {sorted(naive.get(seq, set()) - over[seq])}'
+    shown = subprocess.run([TOOL, 'stream', '0', folder / f'{driver}{seed}.sbt'], capture_output=True, text=True, check=True).stdout
+    assert all('(signal, ' in line or '(signal' not in line for line in shown.splitlines()), shown
+    assert ('(signal, ' in shown) == any(edge['reason'] == 'signal' and not edge['redundant'] and graph.nodes[edge['to']]['stream'] == 0
+                                         for edge in graph.edges), (driver, seed, shown)
     return sum(edge['reason'] == 'signal' for edge in graph.edges), sum(edge['reason'] == 'host' for edge in graph.edges)
 
 
