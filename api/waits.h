@@ -46,6 +46,7 @@ struct tsm_wait_step {
     bool is_early;  /* ENDS: the command, too: some of its stages have ended */
     bool is_part;   /* FOR, FOR_EXACT: some of the command may run before */
     bool is_sent;   /* FOR: what brings it there was sent before */
+    bool is_latest; /* ENDS: the value is the largest so far, and nobody asks for one below */
 };
 
 /* An object's number for all APIs: that of the API above that of the object. */

@@ -77,14 +77,11 @@ static void drop(const struct noting *n, const struct tsm_object_link *link)
         n->visitor->dropped(n->visitor->user, link);
 }
 
-/* Removes the link with the smallest value. */
-static void remove_first(const struct noting *n, struct tsm_object *o)
+/* Puts a link where another one was, or below, to where none below it has a smaller value. */
+static void sift_down(struct tsm_object *o, size_t at, struct tsm_object_link moved)
 {
-    const struct tsm_object_link moved = o->links[o->count - 1];
-    size_t at = 0, below;
+    size_t below;
 
-    drop(n, &o->links[0]);
-    o->count--;
     for (; (below = 2 * at + 1) < o->count; at = below) {
         below += below + 1 < o->count && o->links[below + 1].value < o->links[below].value;
         if (o->links[below].value >= moved.value)
@@ -92,6 +89,26 @@ static void remove_first(const struct noting *n, struct tsm_object *o)
         o->links[at] = o->links[below];
     }
     o->links[at] = moved;
+}
+
+/* Removes the link with the smallest value. */
+static void remove_first(const struct noting *n, struct tsm_object *o)
+{
+    drop(n, &o->links[0]);
+    o->count--;
+    sift_down(o, 0, o->links[o->count]);
+}
+
+/* Returns the place of a link before this one on its stream, that says nothing more when this one
+ * is there; the count of all: there is none. */
+static size_t find_before(const struct tsm_object *o, const struct tsm_object_link *link)
+{
+    size_t at = 0;
+
+    while (at < o->count && (o->links[at].stream != link->stream || link->is_alone ||
+                             o->links[at].is_alone || o->links[at].position >= link->position))
+        at++;
+    return at;
 }
 
 static void drop_links(const struct noting *n, struct tsm_object *o)
@@ -181,13 +198,17 @@ static int add_link(const struct noting *n, struct tsm_object *o, const struct t
                                    .parts = step->parts ? step->parts : ALL_PARTS,
                                    .is_alone = step->is_alone,
                                    .is_early = step->is_early};
+    size_t before;
+    bool is_again;
     int error = 0;
 
     if (!n->call->is_command || o->is_foreign)
         return 0;
     if (o->is_binary && o->count)
         drop_links(n, o);
-    if (!has_room(n, o, step))
+    before = step->is_latest ? find_before(o, &link) : o->count;
+    is_again = before < o->count;
+    if (!is_again && !has_room(n, o, step))
         return 0;
     if (n->visitor->made)
         error = n->visitor->made(n->visitor->user, &link);
@@ -195,6 +216,11 @@ static int add_link(const struct noting *n, struct tsm_object *o, const struct t
         error = tell_waiters(n, o, &link, step->object);
     if (error)
         return error;
+    if (is_again) {
+        drop(n, &o->links[before]);
+        sift_down(o, before, link);
+        return 0;
+    }
     if (!TSM_ARRAY_PUSH(o->links, o->count, o->capacity, link)) {
         drop(n, &link);
         return no_memory();

@@ -72,13 +72,13 @@ static const struct {
 void drm_waits_note(struct drm_waits_members *m, const struct sbt_step *step)
 {
     for (size_t i = 0; step->member && i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(step->member->name, names[i].name) == 0)
+        if (drm_waits_is_same(step->member->name, names[i].name))
             memcpy((uint8_t *)m + names[i].place, &step->number, sizeof(step->number));
 }
 
 bool drm_waits_is_named(const struct sbt_step *step, const char *name)
 {
-    return name && step->member && strcmp(step->member->name, name) == 0;
+    return name && step->member && drm_waits_is_same(step->member->name, name);
 }
 
 /* Opens the structured value of a field. Returns false if there is none. */

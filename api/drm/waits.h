@@ -9,6 +9,8 @@
 
 #include "api/waits_of.h"
 
+#include <string.h>
+
 #define DRM_WAIT_SIGNALLED 1u         /* the value of a syncobj without points */
 #define DRM_WAIT_LATEST    UINT64_MAX /* a value: all that was sent so far */
 
@@ -32,6 +34,12 @@ void drm_waits_note(struct drm_waits_members *m, const struct sbt_step *step);
 
 /* Returns the ring of a context that the members name; 0: none. */
 uint64_t drm_waits_ring(const struct tsm_wait_visit *v, const struct drm_waits_members *m);
+
+/* Compares names: most differ in a letter that is looked at first. */
+static inline bool drm_waits_is_same(const char *a, const char *b)
+{
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
 
 bool drm_waits_is_named(const struct sbt_step *step, const char *name);
 

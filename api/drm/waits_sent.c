@@ -42,6 +42,39 @@ static const struct {
     {"drm_etnaviv_gem_submit_bo", 2, 0},
 };
 
+/* Structs of amdgpu's chunks, and those that are parts of a submit. */
+static const struct {
+    const char *name;
+    enum meaning { NOTHING, SYNC, OBJECT, IB, DEPENDENCY, SEMAPHORE, PART } meaning;
+} other_rows[] = {
+    {"drm_amdgpu_cs_chunk_ib", IB},         {"drm_amdgpu_cs_chunk_dep", DEPENDENCY},
+    {"drm_amdgpu_cs_chunk_sem", SEMAPHORE}, {"drm_amdgpu_cs_chunk_syncobj", SEMAPHORE},
+    {"drm_panthor_queue_submit", PART},     {"drm_pvr_job", PART},
+};
+
+#define COUNT_OF(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* Meaning of a struct. */
+struct role {
+    const struct sbt_struct *structure; /* NULL: of none */
+    enum meaning meaning;
+    size_t row; /* SYNC, OBJECT: of their rows */
+};
+
+static struct role role_of(const struct sbt_struct *structure)
+{
+    for (size_t i = 0; i < COUNT_OF(sync_rows); i++)
+        if (strcmp(structure->name, sync_rows[i].name) == 0)
+            return (struct role){structure, SYNC, i};
+    for (size_t i = 0; i < COUNT_OF(object_rows); i++)
+        if (strcmp(structure->name, object_rows[i].name) == 0)
+            return (struct role){structure, OBJECT, i};
+    for (size_t i = 0; i < COUNT_OF(other_rows); i++)
+        if (strcmp(structure->name, other_rows[i].name) == 0)
+            return (struct role){structure, other_rows[i].meaning, i};
+    return (struct role){structure, NOTHING, 0};
+}
+
 /* Kinds of amdgpu's chunks. */
 enum {
     CHUNK_IB = 1,
@@ -62,6 +95,7 @@ struct sending {
     struct drm_waits_members m[SBT_VALUE_DEPTH_MAX]; /* of the structs that the walk is in */
     uint32_t depth;                                  /* of them; the innermost is m[depth - 1] */
     struct drm_waits_members ib;                     /* the last one of amdgpu's */
+    struct role role;       /* of the struct that was closed last: many are of one type */
     struct sbt_walk fences; /* i915's, whose points come in a list behind them */
     bool has_fences;
 };
@@ -77,15 +111,21 @@ static int say_for(const struct sending *s, uint64_t object, uint64_t value)
     return object ? s->v->visit(s->v->user, &step) : 0;
 }
 
-static int say_ends(const struct sending *s, uint64_t object, uint64_t value)
+static int say_ends_of(const struct sending *s, uint64_t object, uint64_t value, bool is_latest)
 {
     const struct tsm_wait_step step = {.kind = TSM_WAIT_ENDS,
                                        .object = object,
                                        .value = value,
                                        .is_alone = (s->traits & DRM_SENT_PARTS) != 0,
-                                       .is_early = s->parts > 1};
+                                       .is_early = s->parts > 1,
+                                       .is_latest = is_latest && s->parts <= 1};
 
     return object ? s->v->visit(s->v->user, &step) : 0;
+}
+
+static int say_ends(const struct sending *s, uint64_t object, uint64_t value)
+{
+    return say_ends_of(s, object, value, false);
 }
 
 /* Says that the command waits for a syncobj, or signals it. `point` 0: it has no points. */
@@ -150,29 +190,33 @@ static int say_object(const struct sending *s, uint64_t handle, bool is_write, b
         if (!error)
             error = drm_waits_say(s->v, TSM_WAIT_OVER, written, 0);
     }
-    return error ? error : say_ends(s, is_write ? written : read, value);
+    return error ? error : say_ends_of(s, is_write ? written : read, value, true);
 }
 
 /* ---- amdgpu -----------------------------------------------------------------------------------
  */
 
-static int say_chunk(struct sending *s, const char *name)
+static int say_semaphore(const struct sending *s, const struct drm_waits_members *m)
 {
-    const struct drm_waits_members *m = &s->m[s->depth - 1];
+    switch (m->chunk) {
+    case CHUNK_WAIT:
+        return say_syncobj(s, m->handle, 0, false);
+    case CHUNK_SIGNAL:
+        return say_syncobj(s, m->handle, 0, true);
+    case CHUNK_WAIT_POINT:
+        return say_syncobj(s, m->handle, m->value, false);
+    case CHUNK_SIGNAL_POINT:
+        return say_syncobj(s, m->handle, m->value, true);
+    default:
+        return 0;
+    }
+}
 
-    if (strcmp(name, "drm_amdgpu_cs_chunk_ib") == 0)
-        s->ib = *m;
-    else if (strcmp(name, "drm_amdgpu_cs_chunk_dep") == 0 && m->chunk == CHUNK_DEPENDENCIES)
-        return s->is_end ? 0 : say_for(s, drm_waits_ring(s->v, m), m->handle);
-    else if (strcmp(name, "drm_amdgpu_cs_chunk_sem") == 0)
-        return m->chunk == CHUNK_WAIT     ? say_syncobj(s, m->handle, 0, false)
-               : m->chunk == CHUNK_SIGNAL ? say_syncobj(s, m->handle, 0, true)
-                                          : 0;
-    else if (strcmp(name, "drm_amdgpu_cs_chunk_syncobj") == 0)
-        return m->chunk == CHUNK_WAIT_POINT     ? say_syncobj(s, m->handle, m->value, false)
-               : m->chunk == CHUNK_SIGNAL_POINT ? say_syncobj(s, m->handle, m->value, true)
-                                                : 0;
-    return 0;
+static int say_dependency(const struct sending *s, const struct drm_waits_members *m)
+{
+    return s->is_end || m->chunk != CHUNK_DEPENDENCIES
+               ? 0
+               : say_for(s, drm_waits_ring(s->v, m), m->handle);
 }
 
 /* The number that a command got, on the ring of its last buffer. */
@@ -225,30 +269,41 @@ static int say_fences(struct sending *s, struct sbt_walk *points)
 
 static int close_struct(struct sending *s, const struct sbt_step *step)
 {
-    const char *name = step->structure->name;
     const struct drm_waits_members *m = &s->m[s->depth - 1];
 
+    if (s->role.structure != step->structure)
+        s->role = role_of(step->structure);
     if (s->has_fences)
         return 0;
-    for (size_t i = 0; i < sizeof(sync_rows) / sizeof(sync_rows[0]); i++)
-        if (strcmp(name, sync_rows[i].name) == 0)
-            return m->type == XE_USER_FENCE ? 0 : say_sync(s, step, &sync_rows[i]);
-    for (size_t i = 0; i < sizeof(object_rows) / sizeof(object_rows[0]); i++)
-        if (strcmp(name, object_rows[i].name) == 0)
-            return say_object(s, m->handle, m->write || m->flags & object_rows[i].write_flag,
-                              m->flags & object_rows[i].free_flag);
-    return say_chunk(s, name);
+    switch (s->role.meaning) {
+    case SYNC:
+        return m->type == XE_USER_FENCE ? 0 : say_sync(s, step, &sync_rows[s->role.row]);
+    case OBJECT:
+        return say_object(s, m->handle, m->write || m->flags & object_rows[s->role.row].write_flag,
+                          m->flags & object_rows[s->role.row].free_flag);
+    case IB:
+        s->ib = *m;
+        return 0;
+    case DEPENDENCY:
+        return say_dependency(s, m);
+    case SEMAPHORE:
+        return say_semaphore(s, m);
+    case PART:
+        s->parts += !s->is_end;
+        return 0;
+    case NOTHING:
+        break;
+    }
+    return 0;
 }
 
 /* Members of a struct in a struct begin with nothing, but for the kind of the chunk. */
-static void enter_struct(struct sending *s, const struct sbt_step *step)
+static void enter_struct(struct sending *s)
 {
     const uint64_t chunk = s->depth ? s->m[s->depth - 1].chunk : 0;
 
     if (s->depth < SBT_VALUE_DEPTH_MAX)
         s->m[s->depth++] = (struct drm_waits_members){.chunk = chunk};
-    s->parts += !s->is_end && (strcmp(step->structure->name, "drm_panthor_queue_submit") == 0 ||
-                               strcmp(step->structure->name, "drm_pvr_job") == 0);
 }
 
 /* Gives the struct around a union the members of the union. */
@@ -294,7 +349,7 @@ static int sent_step(struct sending *s, const struct sbt_step *step, struct sbt_
     if (step->kind == SBT_STEP_OPEN && step->shape == SBT_SHAPE_LIST)
         return open_list(s, step, walk);
     if (step->kind == SBT_STEP_OPEN && step->structure)
-        enter_struct(s, step);
+        enter_struct(s);
     else if (step->kind == SBT_STEP_CLOSE && step->structure) {
         error = s->depth ? close_struct(s, step) : 0;
         leave_struct(s, step);
@@ -329,6 +384,7 @@ int drm_waits_each_sent(const struct tsm_wait_visit *v, uint32_t traits)
         !(drm_waits_member(v, "in", "flags", 0) >> ((traits >> 8) - 1) & 1))
         s.traits |= DRM_SENT_ORDERED;
     s.parts = 0;
+    s.role = (struct role){NULL, NOTHING, 0};
     s.ib = (struct drm_waits_members){0};
     s.is_end = false;
     if (!error)
@@ -347,7 +403,8 @@ int drm_waits_each_moved(const struct tsm_wait_visit *v, uint32_t detail)
     const struct tsm_wait_step step = {
         .kind = TSM_WAIT_ENDS,
         .object = drm_waits_object(v, DRM_WAIT_READ, drm_waits_member(v, "in", "bo_handle", 0)),
-        .value = v->record->seq + 1};
+        .value = v->record->seq + 1,
+        .is_latest = true};
 
     (void)detail;
     return step.object ? v->visit(v->user, &step) : 0;
