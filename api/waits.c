@@ -11,6 +11,8 @@ static struct tsm_wait_calls calls_of(uint32_t api)
         return tsm_wait_calls_vulkan();
     if (api == SBT_API_HSA)
         return tsm_wait_calls_hsa();
+    if (api == SBT_API_DRM)
+        return tsm_wait_calls_drm();
     return (struct tsm_wait_calls){NULL, 0};
 }
 
@@ -28,6 +30,8 @@ struct tsm_wait_object tsm_wait_object_of(uint64_t key)
         return tsm_wait_object_vulkan(object);
     case SBT_API_HSA:
         return (struct tsm_wait_object){"signal", object};
+    case SBT_API_DRM:
+        return tsm_wait_object_drm(object);
     default:
         return (struct tsm_wait_object){NULL, key};
     }

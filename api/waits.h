@@ -28,6 +28,7 @@ enum tsm_wait_kind {
     TSM_WAIT_ADD,    /* adds `value`, modulo 2^64 */
     TSM_WAIT_SWAP,   /* finds that it held `before`, and gives it `value` in the same moment */
     TSM_WAIT_BITS,   /* changes bits of its value */
+    TSM_WAIT_COPY,   /* from now on, what brings `from` to `before` brings it to `value` */
     TSM_WAIT_OVER,   /* begins again, or is destroyed: commands before have nothing to do with it */
     TSM_WAIT_FOREIGN, /* others may change it from now on, unseen */
     /* Said of all objects: */
@@ -38,11 +39,14 @@ struct tsm_wait_step {
     enum tsm_wait_kind kind;
     uint64_t object; /* a number that no other object of the API has; below 2^56 */
     uint64_t value, before;
+    uint64_t from;  /* COPY: an object, as `object` */
     uint32_t parts; /* ENDS: so many parts of the command have ended, of those that have times of
                        their own; 0: all */
     bool is_alone;  /* ENDS, LOWERS: commands before this one on its stream may still run */
     bool is_early;  /* ENDS: the command, too: some of its stages have ended */
     bool is_part;   /* FOR, FOR_EXACT: some of the command may run before */
+    bool is_sent;   /* FOR: what brings it there was sent before */
+    bool is_latest; /* ENDS: the value is the largest so far, and nobody asks for one below */
 };
 
 /* An object's number for all APIs: that of the API above that of the object. */

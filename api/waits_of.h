@@ -30,7 +30,9 @@ struct tsm_wait_calls {
 
 struct tsm_wait_calls tsm_wait_calls_vulkan(void);
 struct tsm_wait_calls tsm_wait_calls_hsa(void);
+struct tsm_wait_calls tsm_wait_calls_drm(void);
 struct tsm_wait_object tsm_wait_object_vulkan(uint64_t object);
+struct tsm_wait_object tsm_wait_object_drm(uint64_t object);
 
 static inline int tsm_wait_say(const struct tsm_wait_visit *v, enum tsm_wait_kind kind,
                                uint64_t object, uint64_t value)

@@ -105,6 +105,11 @@ static int note_change(void *user, const struct tsm_memory_node *change)
     return 0;
 }
 
+static uint64_t block_of(const struct tsm_dependency_graph *g, uint64_t seq)
+{
+    return (seq - g->nodes[0].seq) >> g->block_shift;
+}
+
 static int by_ends(const void *a, const void *b)
 {
     const struct tsm_dependency *x = a, *y = b;
@@ -125,6 +130,27 @@ static bool is_in_order(const struct tsm_dependency_graph *g)
     return true;
 }
 
+/* Notes where nodes of each block of numbers begin: there are as many blocks as nodes at most. */
+static int index_nodes(struct tsm_dependency_graph *g)
+{
+    size_t node = 0, count;
+
+    if (!g->node_count)
+        return 0;
+    while (block_of(g, g->nodes[g->node_count - 1].seq) >= g->node_count)
+        g->block_shift++;
+    count = (size_t)block_of(g, g->nodes[g->node_count - 1].seq) + 1;
+    g->blocks = malloc((count + 1) * sizeof(*g->blocks));
+    if (!g->blocks)
+        return no_memory();
+    for (size_t i = 0; i <= count; i++) {
+        while (node < g->node_count && block_of(g, g->nodes[node].seq) < i)
+            node++;
+        g->blocks[i] = node;
+    }
+    return 0;
+}
+
 static int index_edges(struct tsm_dependency_graph *g)
 {
     size_t edge = 0;
@@ -140,7 +166,7 @@ static int index_edges(struct tsm_dependency_graph *g)
         g->nodes[i].first_edge = edge;
     }
     g->node_count--;
-    return 0;
+    return index_nodes(g);
 }
 
 int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reader *reader,
@@ -149,7 +175,6 @@ int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reade
     struct making m = {.g = out, .dependencies = {.reader = reader}};
     const struct tsm_model_visitor visitor = {
         .user = &m, .call = add_call, .core = add_core, .memory = note_change};
-    struct tsm_model_counts counts;
     int error = 0;
 
     *out = (struct tsm_dependency_graph){0};
@@ -160,7 +185,7 @@ int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reade
         error = tsm_accesses_begin(&m.memory->accesses, reader);
     }
     if (!error)
-        error = tsm_model_pass(&counts, reader, NULL, &visitor);
+        error = tsm_model_pass(NULL, reader, NULL, &visitor);
     out->passed_count = m.dependencies.passed_count;
     if (m.memory) {
         out->left_out = m.memory->left_out + m.memory->budget.left_out;
@@ -175,6 +200,7 @@ void tsm_dependency_graph_finish(struct tsm_dependency_graph *g)
 {
     free(g->nodes);
     free(g->edges);
+    free(g->blocks);
     *g = (struct tsm_dependency_graph){0};
 }
 
@@ -183,10 +209,17 @@ void tsm_dependency_graph_finish(struct tsm_dependency_graph *g)
 const struct tsm_dependency_node *tsm_dependency_graph_find(const struct tsm_dependency_graph *g,
                                                             uint64_t seq)
 {
-    size_t at;
+    const struct tsm_dependency_node *first;
+    size_t at, count;
+    uint64_t block;
 
-    TSM_BISECT(at, g->node_count, g->nodes[at].seq >= seq);
-    return at < g->node_count && g->nodes[at].seq == seq ? &g->nodes[at] : NULL;
+    if (!g->node_count || seq < g->nodes[0].seq || seq > g->nodes[g->node_count - 1].seq)
+        return NULL;
+    block = block_of(g, seq);
+    first = &g->nodes[g->blocks[block]];
+    count = g->blocks[block + 1] - g->blocks[block];
+    TSM_BISECT(at, count, first[at].seq >= seq);
+    return at < count && first[at].seq == seq ? &first[at] : NULL;
 }
 
 int tsm_dependency_graph_before(struct tsm_dependency_step **out, size_t *count,

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#define ROOM        4u   /* streams that a snapshot knows of, mostly */
 #define LINKS_MAX   64u  /* commands that one object stands for */
 #define SOURCES_MAX 256u /* of a record; it is not said that it waits for more */
 
@@ -18,6 +19,7 @@
 struct snapshot {
     struct tsm_vector_clock known;
     size_t user_count;
+    struct tsm_vector_clock_entry room[ROOM]; /* of `known`, while that is enough */
 };
 
 /* Ends of a command that objects tell of. */
@@ -33,9 +35,11 @@ enum end {
 struct loose {
     struct tsm_dependencies *d;
     const struct tsm_call_node *call;
-    struct snapshot *own[END_COUNT];    /* of this command; NULL: nothing tells of it */
-    struct snapshot *used[SOURCES_MAX]; /* by its sources */
+    struct snapshot *own[END_COUNT]; /* of this command; NULL: nothing tells of it */
+    struct snapshot **used;          /* by its sources: SOURCES_MAX */
     size_t used_count;
+    uint16_t *whole; /* places of sources that are not alone: only these say what others say */
+    size_t whole_count;
     bool is_in_turn;
     bool is_opening; /* an earlier command waits for it */
 };
@@ -53,7 +57,8 @@ static void drop_snapshot(struct tsm_dependencies *d, struct snapshot *s)
     if (!s || --s->user_count)
         return;
     tsm_vector_clock_empty(&s->known, &d->budget);
-    tsm_vector_clock_finish(&s->known);
+    if (s->known.list != s->room)
+        tsm_vector_clock_finish(&s->known);
     free(s);
 }
 
@@ -77,6 +82,14 @@ static int link_made(void *user, struct tsm_object_link *link)
     (*own)->user_count++;
     link->more = *own;
     return 0;
+}
+
+static void link_copied(void *user, const struct tsm_object_link *link)
+{
+    struct snapshot *snapshot = link->more;
+
+    (void)user;
+    snapshot->user_count++;
 }
 
 static void link_dropped(void *user, const struct tsm_object_link *link)
@@ -115,18 +128,20 @@ static int add_link(struct loose *l, const struct tsm_object_link *link, uint64_
                                                      link->is_early || link->parts != UINT32_MAX,
                                                  .is_part = is_part,
                                                  .known = &snapshot->known};
-    size_t at = 0;
+    size_t at = source.is_alone ? l->used_count : 0;
 
     if (link->seq == l->call->record->seq)
         return 0;
-    for (size_t i = 0; i < l->used_count; i++)
-        if (says_all(&l->d->sources[i], &source))
+    for (size_t i = 0; i < l->whole_count; i++)
+        if (says_all(&l->d->sources[l->whole[i]], &source))
             return 0;
     while (at < l->used_count && !says_all(&source, &l->d->sources[at]))
         at++;
     if (at >= SOURCES_MAX)
         return 0;
     snapshot->user_count++;
+    if (!source.is_alone && (at == l->used_count || l->d->sources[at].is_alone))
+        l->whole[l->whole_count++] = (uint16_t)at;
     if (at < l->used_count) {
         drop_snapshot(l->d, l->used[at]);
         l->used[at] = snapshot;
@@ -200,6 +215,7 @@ static int note_objects(struct loose *l)
                                                .ended = link_ended,
                                                .has_ended = link_has_ended,
                                                .made = link_made,
+                                               .copied = link_copied,
                                                .dropped = link_dropped,
                                                .waited = link_waited,
                                                .in_turn = wait_in_turn,
@@ -217,10 +233,29 @@ static int note_objects(struct loose *l)
 /* ---- commands ---------------------------------------------------------------------------------
  */
 
+/* Adds what `known` has. A small clock stays in its snapshot: there are many. */
 static int set_clock(struct tsm_dependencies *d, struct snapshot *s,
                      const struct tsm_vector_clock *known)
 {
-    return !s || tsm_vector_clock_join(&s->known, &d->budget, known) ? 0 : no_memory();
+    struct tsm_vector_clock old;
+    bool ok;
+
+    if (!s)
+        return 0;
+    if (!s->known.count && known->count <= ROOM) {
+        s->known.list = s->room;
+        s->known.capacity = ROOM;
+        return tsm_vector_clock_copy(&s->known, &d->budget, known) ? 0 : no_memory();
+    }
+    old = s->known;
+    if (old.list == s->room)
+        s->known = (struct tsm_vector_clock){0};
+    ok = tsm_vector_clock_join(&s->known, &d->budget, known);
+    if (ok && old.list == s->room) {
+        ok = tsm_vector_clock_join(&s->known, &d->budget, &old);
+        d->budget.used -= old.count;
+    }
+    return ok ? 0 : no_memory();
 }
 
 /* Fills in what has ended when the command has, for those that wait for it. The scratch clock has
@@ -334,7 +369,9 @@ static int note_host(struct loose *l)
 
 int tsm_dependency_loose_note(struct tsm_dependencies *d, const struct tsm_call_node *call)
 {
-    struct loose l = {.d = d, .call = call};
+    struct snapshot *used[SOURCES_MAX];
+    uint16_t whole[SOURCES_MAX];
+    struct loose l = {.d = d, .call = call, .used = used, .whole = whole};
     int error;
 
     d->is_node = call->is_command && call->record->position;

@@ -99,13 +99,28 @@ void tsm_vector_clock_empty(struct tsm_vector_clock *c, struct tsm_vector_budget
     c->count = 0;
 }
 
+/* Makes room for just so many: of copies there are many. */
+static bool reserve_exactly(struct tsm_vector_clock *c, size_t count)
+{
+    struct tsm_vector_clock_entry *list;
+
+    if (c->capacity >= count)
+        return true;
+    list = realloc(c->list, count * sizeof(*list));
+    if (!list)
+        return false;
+    c->list = list;
+    c->capacity = count;
+    return true;
+}
+
 bool tsm_vector_clock_copy(struct tsm_vector_clock *c, struct tsm_vector_budget *budget,
                            const struct tsm_vector_clock *from)
 {
     tsm_vector_clock_empty(c, budget);
     if (from->count > ENTRIES_MAX - budget->used)
         return true;
-    if (!TSM_ARRAY_RESERVE(c->list, c->capacity, from->count))
+    if (!reserve_exactly(c, from->count))
         return false;
     if (from->count)
         memcpy(c->list, from->list, from->count * sizeof(*c->list));

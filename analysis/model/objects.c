@@ -78,14 +78,11 @@ static void drop(const struct noting *n, const struct tsm_object_link *link)
         n->visitor->dropped(n->visitor->user, link);
 }
 
-/* Removes the link with the smallest value. */
-static void remove_first(const struct noting *n, struct tsm_object *o)
+/* Puts a link where another one was, or below, to where none below it has a smaller value. */
+static void sift_down(struct tsm_object *o, size_t at, struct tsm_object_link moved)
 {
-    const struct tsm_object_link moved = o->links[o->count - 1];
-    size_t at = 0, below;
+    size_t below;
 
-    drop(n, &o->links[0]);
-    o->count--;
     for (; (below = 2 * at + 1) < o->count; at = below) {
         below += below + 1 < o->count && o->links[below + 1].value < o->links[below].value;
         if (o->links[below].value >= moved.value)
@@ -93,6 +90,26 @@ static void remove_first(const struct noting *n, struct tsm_object *o)
         o->links[at] = o->links[below];
     }
     o->links[at] = moved;
+}
+
+/* Removes the link with the smallest value. */
+static void remove_first(const struct noting *n, struct tsm_object *o)
+{
+    drop(n, &o->links[0]);
+    o->count--;
+    sift_down(o, 0, o->links[o->count]);
+}
+
+/* Returns the place of a link before this one on its stream, that says nothing more when this one
+ * is there; the count of all: there is none. */
+static size_t find_before(const struct tsm_object *o, const struct tsm_object_link *link)
+{
+    size_t at = 0;
+
+    while (at < o->count && (o->links[at].stream != link->stream || link->is_alone ||
+                             o->links[at].is_alone || o->links[at].position >= link->position))
+        at++;
+    return at;
 }
 
 static void drop_links(const struct noting *n, struct tsm_object *o)
@@ -184,13 +201,17 @@ static int add_link(const struct noting *n, struct tsm_object *o, const struct t
                                    .parts = step->parts ? step->parts : ALL_PARTS,
                                    .is_alone = step->is_alone,
                                    .is_early = step->is_early};
+    size_t before;
+    bool is_again;
     int error = 0;
 
     if (!n->call->is_command || o->is_foreign)
         return 0;
     if (o->is_binary && o->count)
         drop_links(n, o);
-    if (!has_room(n, o, step))
+    before = step->is_latest ? find_before(o, &link) : o->count;
+    is_again = before < o->count;
+    if (!is_again && !has_room(n, o, step))
         return 0;
     if (n->visitor->made)
         error = n->visitor->made(n->visitor->user, &link);
@@ -198,6 +219,11 @@ static int add_link(const struct noting *n, struct tsm_object *o, const struct t
         error = tell_waiters(n, o, &link, step->object);
     if (error)
         return error;
+    if (is_again) {
+        drop(n, &o->links[before]);
+        sift_down(o, before, link);
+        return 0;
+    }
     if (!TSM_ARRAY_PUSH(o->links, o->count, o->capacity, link)) {
         drop(n, &link);
         return no_memory();
@@ -366,7 +392,7 @@ static int wait_for_value(const struct noting *n, struct tsm_object *o,
         return error;
     if (beyond)
         return say_waited(n, beyond, step);
-    return add_waiter(n, o, step, false);
+    return step->is_sent ? 0 : add_waiter(n, o, step, false);
 }
 
 static int wait_for(const struct noting *n, struct tsm_object *o, const struct tsm_wait_step *step)
@@ -396,6 +422,88 @@ static int wait_for_exact(const struct noting *n, struct tsm_object *o,
     for (size_t i = 0; i < o->count && !error; i++)
         error = say_waited(n, &o->links[i], step);
     return error;
+}
+
+/* ---- objects that get what others stand for ---------------------------------------------------
+ */
+
+static int add_copy(const struct noting *n, struct tsm_object *o,
+                    const struct tsm_object_link *link, const struct tsm_wait_step *step)
+{
+    struct tsm_object_link copy = *link;
+
+    copy.value = step->value;
+    if (o->count >= n->all->links_max) {
+        if (copy.value <= o->links[0].value)
+            return 0;
+        remove_first(n, o);
+    }
+    if (!TSM_ARRAY_PUSH(o->links, o->count, o->capacity, copy))
+        return no_memory();
+    if (n->visitor->copied)
+        n->visitor->copied(n->visitor->user, &copy);
+    sift_up(o, o->count - 1);
+    return tell_waiters(n, o, &copy, step->object);
+}
+
+/* Forgets who waits for a value that comes in a way which is not known. */
+static void forget_waiters(struct tsm_object *o, uint64_t value)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < o->waiter_count; i++)
+        if (o->waiters[i].value > value)
+            o->waiters[left++] = o->waiters[i];
+    o->waiter_count = left;
+}
+
+/* The object comes to the value when `from` comes to another one: by the same commands, by the
+ * host, or unseen. */
+static int note_copied(const struct noting *n, struct tsm_object *o, const struct tsm_object *from,
+                       const struct tsm_wait_step *step)
+{
+    const struct tsm_object_link *beyond = NULL;
+    uint64_t best = 0;
+    size_t copied = 0;
+    int error = 0;
+
+    if (o->is_foreign || o == from)
+        return 0;
+    if (!from->is_foreign && step->before <= from->raised)
+        return note_raised(n, o, step->object, step->value);
+    for (size_t i = 0; i < from->count && !error; i++) {
+        const struct tsm_object_link *link = &from->links[i];
+
+        if (link->value > step->before) {
+            beyond = !beyond || link->value < beyond->value ? link : beyond;
+            continue;
+        }
+        best = link->value > best ? link->value : best;
+        error = add_copy(n, o, link, step);
+        copied++;
+    }
+    if (!error && best != step->before && beyond) {
+        error = add_copy(n, o, beyond, step);
+        copied++;
+    }
+    if (!copied && !error) {
+        forget_waiters(o, step->value);
+        o->raised = step->value > o->raised ? step->value : o->raised;
+    }
+    return error;
+}
+
+static int copy_object(const struct noting *n, const struct tsm_wait_step *step)
+{
+    const uint32_t api = SBT_TYPE_API(n->call->record->type);
+    struct tsm_object *o = object_of(n->all, TSM_WAIT_KEY(api, step->object)), *from;
+    size_t place;
+
+    if (!o)
+        return no_memory();
+    place = (size_t)(o - n->all->list);
+    from = object_of(n->all, TSM_WAIT_KEY(api, step->from));
+    return from ? note_copied(n, &n->all->list[place], from, step) : no_memory();
 }
 
 /* ---- all --------------------------------------------------------------------------------------
@@ -432,6 +540,7 @@ static int note_object(const struct noting *n, struct tsm_object *o,
     case TSM_WAIT_OVER:
         drop_links(n, o);
         o->is_known = false;
+        o->raised = 0;
         return 0;
     case TSM_WAIT_FOREIGN:
         drop_links(n, o);
@@ -440,6 +549,7 @@ static int note_object(const struct noting *n, struct tsm_object *o,
     case TSM_WAIT_BITS:
         forget_exact(o);
         break;
+    case TSM_WAIT_COPY:
     case TSM_WAIT_IN_TURN:
     case TSM_WAIT_UNSEEN:
         break;
@@ -462,6 +572,8 @@ static int visit_step(void *user, const struct tsm_wait_step *step)
             n->visitor->in_turn(n->visitor->user);
         return 0;
     }
+    if (step->kind == TSM_WAIT_COPY)
+        return copy_object(n, step);
     o = object_of(n->all, TSM_WAIT_KEY(SBT_TYPE_API(n->call->record->type), step->object));
     return o ? note_object(n, o, step) : no_memory();
 }

@@ -30,6 +30,8 @@ struct tsm_object_visitor {
     /* These may be NULL: */
     /* This command brings the object to a value; sets what it has `more`. */
     int (*made)(void *user, struct tsm_object_link *link);
+    /* Another object has the link, too, from now on. */
+    void (*copied)(void *user, const struct tsm_object_link *link);
     /* The link is forgotten. */
     void (*dropped)(void *user, const struct tsm_object_link *link);
     /* This command begins when that of the link has ended. */

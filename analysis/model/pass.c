@@ -45,6 +45,7 @@ struct pass {
     struct tsm_pending pending;
     struct tsm_programs programs;
     uint64_t behind_count;
+    bool follows_commands; /* somebody asks for them, or for counts */
 };
 
 /* ---- what is known of types, streams and selections ---------------------------------------- */
@@ -237,8 +238,9 @@ static int visit_call(struct pass *p, const struct sbt_record *record,
           (int64_t)(record->time_ns + record->duration_ns));
     if (p->visitor->call)
         error = p->visitor->call(p->visitor->user, &call);
-    return error || !call.is_command ? error
-                                     : add_command(p, record, type, call.label, &to->device);
+    return error || !call.is_command || !p->follows_commands
+               ? error
+               : add_command(p, record, type, call.label, &to->device);
 }
 
 struct tsm_span tsm_span_of_time(uint64_t start_ns, uint64_t duration_ns, uint32_t flags,
@@ -272,8 +274,8 @@ static int note_time(struct pass *p, const struct sbt_record *record)
     struct tsm_command_time time;
     int result;
 
-    if (p->visitor->times || record->slot_count <= TIME_FLAGS || s[TIME_STREAM] > UINT32_MAX ||
-        s[TIME_PART] > UINT32_MAX || run > UINT32_MAX)
+    if (p->visitor->times || !p->follows_commands || record->slot_count <= TIME_FLAGS ||
+        s[TIME_STREAM] > UINT32_MAX || s[TIME_PART] > UINT32_MAX || run > UINT32_MAX)
         return 0;
     time = (struct tsm_command_time){.stream = (uint32_t)s[TIME_STREAM],
                                      .position = s[TIME_POSITION],
@@ -351,9 +353,15 @@ static int read_records(struct pass *p)
 int tsm_model_pass(struct tsm_model_counts *out, struct sbt_reader *reader,
                    const struct sbt_filter *filter, const struct tsm_model_visitor *visitor)
 {
-    struct pass p = {.counts = out, .reader = reader, .filter = filter, .visitor = visitor};
+    struct tsm_model_counts unasked;
+    struct pass p = {.counts = out ? out : &unasked,
+                     .reader = reader,
+                     .filter = filter,
+                     .visitor = visitor,
+                     .follows_commands = out || visitor->command || visitor->inner};
     int error;
 
+    out = p.counts;
     *out = (struct tsm_model_counts){.first_ns = INT64_MAX,
                                      .last_ns = INT64_MIN,
                                      .virtual_first_ns = INT64_MAX,

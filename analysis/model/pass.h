@@ -55,7 +55,8 @@ struct tsm_model_counts {
 
 /* Reads the records that `filter` selects (NULL: all). Times that lie behind the selection are
  * looked for, too, so that a command at its end has one; objects, labels and allocations are known
- * from the trace's beginning. Memory grows with objects, threads and names, not with records.
+ * from the trace's beginning. Memory grows with objects, threads and names, not with records. `out`
+ * may be NULL: then commands are not followed, unless the visitor asks for them.
  * Returns 0, the visitor's result, or a negative tsm_error. */
 int tsm_model_pass(struct tsm_model_counts *out, struct sbt_reader *reader,
                    const struct sbt_filter *filter, const struct tsm_model_visitor *visitor);

@@ -660,6 +660,51 @@ static void make_order(struct trace *t)
     }
 }
 
+/* Packets on four of HSA's queues, a quarter with a barrier: each of 1,000 signals is set, has some
+ * in `rounds`, and the host waits for it; it looks at one of `looks` (0: none) in between. */
+static void put_packets(struct trace *t, uint32_t rounds, uint32_t looks)
+{
+    static const struct sbt_field fields[] = {
+        {"signal", SBT_FIELD_HANDLE, SBT_ROLE_OBJECT, "signal"},
+        {"value", SBT_FIELD_INT, SBT_ROLE_NONE, ""},
+        {"header", SBT_FIELD_FLAGS, SBT_ROLE_NONE, ""}};
+    static const char *const names[] = {"hsa_signal_store_relaxed", "aql_kernel_dispatch",
+                                        "hsa_signal_wait_scacquire"};
+    static const enum sbt_kind call_kinds[] = {SBT_KIND_STATE, SBT_KIND_COMMAND, SBT_KIND_SYNC};
+    struct sbt_schema schema = {.result_enum = "", .field_count = 3, .fields = fields};
+    uint64_t left[1000] = {0};
+
+    for (uint32_t i = 0; i < 3; i++) {
+        schema.type = SBT_TYPE(SBT_API_HSA, 60000 + i);
+        schema.name = names[i];
+        schema.kind = call_kinds[i];
+        must(sbt_writer_schema(t->writer, &schema));
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        const uint32_t g = i % 1000, round = i / 1000 % rounds;
+        const bool is_look = round + 1 == rounds || (looks && (i / 1000 + g) % looks == 0);
+        const uint32_t what = round ? 1 + is_look : 0;
+        const uint64_t slots[3] = {g + 1, left[g] = what ? left[g] - (what == 1) : rounds,
+                                   i / 4 % 4 ? 0 : 0x100};
+
+        put_record(t, (struct sbt_record){.type = SBT_TYPE(SBT_API_HSA, 60000 + what),
+                                          .stream = what == 1 ? i % 4 : SBT_STREAM_NONE,
+                                          .position = what == 1 ? i + 1 : 0,
+                                          .slots = slots,
+                                          .slot_count = 3});
+    }
+}
+
+static void make_packets(struct trace *t)
+{
+    put_packets(t, 9, 0);
+}
+
+static void make_looks(struct trace *t)
+{
+    put_packets(t, 62, 5);
+}
+
 /* ---- all ---- */
 
 static const struct {
@@ -692,6 +737,8 @@ static const struct {
     {"sessions", make_sessions},
     {"cpu", make_cpu},
     {"order", make_order},
+    {"packets", make_packets},
+    {"looks", make_looks},
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 

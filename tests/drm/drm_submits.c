@@ -58,8 +58,10 @@ static void amdgpu_submit(int fd, uint32_t context, uint32_t *ib, uint64_t targe
     uint64_t chunks[1] = {(uintptr_t)&chunk};
     union drm_amdgpu_cs cs = {
         .in = {.ctx_id = context, .num_chunks = 1, .chunks = (uintptr_t)chunks}};
-    union drm_amdgpu_wait_cs wait = {
-        .in = {.timeout = ~0ull, .ip_type = AMDGPU_HW_IP_COMPUTE, .ctx_id = context}};
+    union drm_amdgpu_wait_cs wait = {.in = {.timeout = ~0ull,
+                                            .ip_type = AMDGPU_HW_IP_COMPUTE,
+                                            .ring = round & 1,
+                                            .ctx_id = context}};
     uint64_t address = target + 4ull * WORDS * round;
 
     ib[0] = 3u << 30 | (2 + WORDS) << 16 | 0x37 << 8;

@@ -362,7 +362,7 @@ static int get_property(struct drm_mode_get_property *p)
 
 static int export_fence(struct drm_syncobj_handle *h)
 {
-    if (h->flags != DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE)
+    if (h->flags & ~DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE)
         return -EINVAL;
     h->fd = fake_fence_fd();
     return h->fd < 0 ? -EMFILE : 0;
@@ -401,6 +401,8 @@ static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
     case DRM_IOCTL_SYNCOBJ_DESTROY:
     case DRM_IOCTL_SYNCOBJ_RESET:
     case DRM_IOCTL_SYNCOBJ_SIGNAL:
+    case DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL:
+    case DRM_IOCTL_SYNCOBJ_TRANSFER:
         return 0;
     default:
         return -ENOTTY;

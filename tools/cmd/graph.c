@@ -303,7 +303,7 @@ static void put_unordered(void *user, const struct tsm_dependency *edge)
 static void make_unordered(struct tsm_table *t, const struct run *run)
 {
     begin_conflicts(t, "conflicts without order");
-    for (int kind = 0; kind < TSM_ACCESS_UNKNOWN; kind++)
+    for (int kind = 0; run->v->memory && kind < TSM_ACCESS_UNKNOWN; kind++)
         each_edge(run, put_unordered, &(struct unordered){run, t, (enum tsm_access_kind)kind});
 }
 
@@ -730,7 +730,8 @@ static int run_graph(const struct tsm_command *command, void *values, const stru
     tsm_trace_show_progress(run.reader, NULL);
     status = error ? tsm_complain_error() : print(&run);
     if (!error && run.graph.passed_count)
-        tsm_note("%s: %" PRIu64 " commands are not in the graph: it knows CUDA, Vulkan and HSA",
+        tsm_note("%s: %" PRIu64
+                 " commands are not in the graph: it knows CUDA, Vulkan, HSA and DRM",
                  tsm_clean(sbt_reader_name(run.reader)), run.graph.passed_count);
     if (!error && run.graph.left_out)
         tsm_note("%s: %" PRIu64 " edges or accesses of memory were left out: there were too many, "
@@ -760,9 +761,10 @@ const struct tsm_command tsm_command_graph = {
         "With --hang it shows, of a program that hung and was killed, the commands that never "
         "finished, what each of them waits for, and the cycles in which they wait for each "
         "other.\n\n"
-        "Knows CUDA, Vulkan and HSA; commands of DRM are counted and left out. Commands of Vulkan "
-        "and HSA may overlap on their queue: they have edges where something orders them. "
-        "--memory and --slice know CUDA alone.",
+        "Knows CUDA, Vulkan, HSA and DRM. Commands of Vulkan, HSA and DRM may overlap on their "
+        "queue: they have edges where something orders them. "
+        "--memory and --slice know CUDA alone; --hang knows no commands of "
+        "DRM.",
     .examples = "tracesmith graph trace.sbt\n"
                 "tracesmith graph --why=812 trace.sbt\n"
                 "tracesmith graph --path=98:812 trace.sbt\n"

@@ -391,7 +391,7 @@ const struct tsm_command tsm_command_stream = {
         "the command before it (see 'tracesmith graph'), the event that it signals, the memory "
         "that it reads and writes, and the code that it runs, by object and hash. A copy or a fill "
         "says its bytes; a kernel may use all that its arguments lead to.\n\n"
-        "Order and memory are known of CUDA.",
+        "Order is known of CUDA, Vulkan, HSA and DRM, memory of CUDA.",
     .examples = "tracesmith stream 3 trace.sbt\n"
                 "tracesmith stream --code --range=100:200 3 trace.sbt\n",
     .exit_status = "0|shown\n"

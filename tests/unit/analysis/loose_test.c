@@ -132,8 +132,8 @@ static void test_packets(void)
     done(&m);
 }
 
-/* Packets may wait before anything opens their signal. Then the first thing that does so has an edge
- * to them, and nothing later has. */
+/* Packets may wait before anything opens their signal. Then the first thing that does so has an
+ * edge to them, and nothing later has. */
 static void test_gates(void)
 {
     struct made m;
@@ -186,6 +186,31 @@ static void test_many(void)
     done(&m);
 }
 
+/* Few records are nodes: each node is found, and nothing between them. */
+static void test_found(void)
+{
+    struct made m;
+    uint64_t seqs[MANY];
+
+    made_begin(&m);
+    for (unsigned i = 0; i < MANY; i++) {
+        for (unsigned k = i % 7 ? i % 3 : 1u << i % 9; k; k--)
+            PUT(STORE, HOST, 1, 1);
+        seqs[i] = PUT(PACKET, i % 4, 0, BARRIER);
+    }
+    look(&m);
+    CHECK(graph.node_count == MANY);
+    for (unsigned i = 0; i < MANY; i++) {
+        CHECK(tsm_dependency_graph_find(&graph, seqs[i]) == &graph.nodes[i]);
+        CHECK(i + 1 == MANY || seqs[i] + 1 == seqs[i + 1] ||
+              !tsm_dependency_graph_find(&graph, seqs[i] + 1));
+    }
+    CHECK(!tsm_dependency_graph_find(&graph, seqs[MANY - 1] + 1));
+    CHECK(!tsm_dependency_graph_find(&graph, UINT64_MAX));
+    CHECK(!seqs[0] || !tsm_dependency_graph_find(&graph, seqs[0] - 1));
+    done(&m);
+}
+
 int main(void)
 {
     test_semaphores();
@@ -193,5 +218,6 @@ int main(void)
     test_packets();
     test_gates();
     test_many();
+    test_found();
     return check_result();
 }
