@@ -13,7 +13,7 @@
 
 /* Times are in ns after the session's start. */
 struct tsm_loose_host_call {
-    uint64_t seq, begin_ns, end_ns; /* of one that had not returned, the end of the recording */
+    uint64_t seq, begin_ns, end_ns;  /* of one that had not returned, the end of the recording */
     const struct sbt_schema *schema; /* lives as long as the reader */
     uint32_t thread, stack;
     uint32_t order;         /* place in `sorted` */
