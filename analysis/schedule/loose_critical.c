@@ -358,11 +358,13 @@ static struct busy *list_busy(size_t *count, const struct tsm_loose_schedule *s,
 
     *count = 0;
     for (uint32_t i = 0; list && i < l->command_count; i++) {
+        const struct tsm_loose_command *c = &l->commands[i];
+        const bool has_finished = c->outcome.outcome == TSM_OUTCOME_FINISHED;
         struct busy b = busy_of(s, i);
 
         b.begin_ns = later(b.begin_ns, s->begin_ns);
-        if (l->commands[i].device == device && !l->commands[i].is_mark &&
-            !l->commands[i].is_present && b.begin_ns < b.end_ns)
+        if (c->device == device && (!c->is_mark || !has_finished) && !c->is_present &&
+            b.begin_ns < b.end_ns)
             list[(*count)++] = b;
     }
     if (list)
@@ -458,7 +460,7 @@ static bool add_host_wait(struct tsm_loose_wait_costs *out, const struct tsm_loo
                              .call = call,
                              .by = is_known ? r.from : NONE,
                              .by_step = is_known ? r.from_step : NONE,
-                             .has_object = has_learnt(&r),
+                             .has_object = r.has_object,
                              .is_redundant = r.is_redundant});
 }
 

@@ -104,16 +104,16 @@ static struct tsm_loose_ready ready_by_edges(const struct tsm_loose_readiness *m
 {
     struct tsm_loose_ready r = nothing();
     const struct tsm_dependency *e, *end;
-    bool is_needed = false, has_object = false;
+    bool is_needed = false;
 
     for (tsm_loose_edges_to(m->l, command, &e, &end); e < end; e++) {
         if (e->is_part || (e->reason != TSM_DEPENDS_STREAM && e->reason != TSM_DEPENDS_SIGNAL))
             continue;
         note_edge(m, &r, m->l->commands[command].call_ns, e);
-        has_object |= e->reason == TSM_DEPENDS_SIGNAL;
+        r.has_object |= e->reason == TSM_DEPENDS_SIGNAL;
         is_needed |= e->reason == TSM_DEPENDS_SIGNAL && !e->is_redundant;
     }
-    r.is_redundant = has_object && !is_needed;
+    r.is_redundant = r.has_object && !is_needed;
     return r;
 }
 
@@ -152,16 +152,16 @@ struct tsm_loose_ready tsm_loose_ready_of_call(const struct tsm_loose_readiness 
     const struct tsm_dependency_graph *g = &m->l->graph;
     const struct tsm_dependency_node *node = tsm_dependency_graph_find(g, seq);
     struct tsm_loose_ready r = nothing();
-    bool is_needed = false, is_wait = false;
+    bool is_needed = false;
 
     for (size_t i = node ? node[0].first_edge : 0; i < (node ? node[1].first_edge : 0); i++) {
         if (g->edges[i].reason != TSM_DEPENDS_HOST)
             continue;
         note_edge(m, &r, call_ns, &g->edges[i]);
-        is_wait = true;
+        r.has_object = true;
         is_needed |= !g->edges[i].is_redundant;
     }
-    r.is_redundant = is_wait && !is_needed;
+    r.is_redundant = r.has_object && !is_needed;
     return r;
 }
 

@@ -20,7 +20,8 @@ struct tsm_loose_ready {
                                  that waited for */
     uint32_t unsure;    /* command of which it is not known that it had ended before; NONE: none */
     uint64_t before_ns; /* `ns` of the command before it on its stream */
-    bool is_redundant;  /* all that it waits for by objects, or the host, other edges say, too */
+    bool has_object;    /* it waits for objects; of a call of the host, for anything ... */
+    bool is_redundant;  /* ... and other edges say all of that, too */
 };
 
 struct tsm_loose_readiness {
