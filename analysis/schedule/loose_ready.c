@@ -32,7 +32,9 @@ static void find_ends(struct tsm_loose_readiness *m)
                                              c->has_time ? command : NONE);
         m->sure_end[i] = tsm_loose_later_end(l, is_first ? NONE : m->sure_end[i - 1],
                                              c->has_time && !c->is_at_most ? command : NONE);
-        m->untimed[i] = !c->has_time && !c->is_mark ? command : is_first ? NONE : m->untimed[i - 1];
+        m->untimed[i] = !c->has_time && !c->is_mark && !c->is_present ? command
+                        : is_first                                    ? NONE
+                                                                      : m->untimed[i - 1];
     }
 }
 

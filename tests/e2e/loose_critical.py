@@ -61,10 +61,10 @@ def union(spans):
 
 
 class Critical:
-    def __init__(self, tool, trace, prefixes, marks=(), blocking=()):
+    def __init__(self, tool, trace, prefixes, marks=(), blocking=(), presents=()):
         """`prefixes`: begins of the names of the API's calls; `marks`: of those that do nothing but wait; `blocking`: names of commands that
-        return when they have ended."""
-        self.blocking = blocking
+        return when they have ended; `presents`: of those that no queue waits for."""
+        self.blocking, self.presents = blocking, presents
         self.graph, self.answer = Graph(tool, trace), critical(tool, trace, '--list')
         self.marks = tuple(marks) or ('-',)
         self.commands = self.graph.commands
@@ -114,6 +114,9 @@ class Critical:
     def is_mark(self, seq):
         return self.commands[seq]['call'].startswith(self.marks)
 
+    def is_work(self, seq):
+        return not self.is_mark(seq) and self.commands[seq]['call'] not in self.presents
+
     def runs(self, seq):
         return seq in self.times and not self.is_mark(seq)
 
@@ -132,7 +135,7 @@ class Critical:
             if not start or (edge['alone'] and edge['begin']):
                 continue
             over = [edge['from']] if edge['alone'] else sorted(self.graph.until(start['stream'], start['position'] - edge['begin']), key=lambda seq: self.commands[seq]['position'])
-            over = [seq for seq in over if seq not in self.times and (edge['alone'] or not self.is_mark(seq))][-1:]
+            over = [seq for seq in over if seq not in self.times and (edge['alone'] or self.is_work(seq))][-1:]
             found = over[0] if over and self.may_run(over[0], call_ns) else found
         return found
 
@@ -267,7 +270,7 @@ class Critical:
         if len(self.answer['devices']) == 1:  # a stream may never have been the one that the states name
             streams.setdefault(self.answer['devices'][0]['device'], set()).update({r['stream'] for r in self.commands.values()} - known)
         for device in self.answer['devices']:
-            here = [seq for seq, r in self.commands.items() if r['stream'] in streams.get(device['device'] or 'device', ()) and not self.is_mark(seq)]
+            here = [seq for seq, r in self.commands.items() if r['stream'] in streams.get(device['device'] or 'device', ()) and self.is_work(seq)]
             mine = {seq: self.times[seq] for seq in here if seq in self.times}
             busy, at, sums = union(mine.values()), self.begin, {}
             for start, end in busy + [[self.end, self.end]]:

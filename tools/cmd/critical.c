@@ -36,14 +36,14 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(critical_values, slack),
      .help = "By how much each command could have ended later without a later end of all, the "
-             "least first."},
+             "least first. CUDA."},
     {.name = "memory",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(critical_values, memory),
      .help = "Say of each wait in the table of waits whether something needs it: the first "
              "conflict in memory that it alone orders, and how sure that is (declared, reachable, "
              "unknown: see 'tracesmith graph --memory'); result, if the program could read what a "
-             "command gave back; or nothing."},
+             "command gave back; or nothing. CUDA."},
     {.name = "stacks",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(critical_values, stacks),
@@ -522,13 +522,17 @@ const struct tsm_command tsm_command_critical = {
         "The same is done for the times in which a device did nothing, and for single waits, of "
         "the host and of streams for events: the longest ones are left out in turn, one at a "
         "time.\n\n"
-        "Times are those of 'tracesmith whatif', which says how near to the recording they are.",
+        "Times of CUDA's commands are those of 'tracesmith whatif', which says how near to the "
+        "recording they are.\n\n"
+        "Commands of Vulkan and HSA are not simulated. Their times are those that were recorded "
+        "(tsrecord --gpu-time=1), and what they waited for is what 'tracesmith graph' says. They "
+        "have a path of their own, without gains.",
     .examples = "tracesmith critical trace.sbt\n"
                 "tracesmith critical --memory --stacks trace.sbt\n"
                 "tracesmith critical --list trace.sbt\n"
                 "tracesmith critical --slack --top=50 trace.sbt\n",
     .exit_status = "0|done\n"
-                   "2|the trace cannot be read, or has no commands that could be scheduled",
+                   "2|the trace cannot be read, or has no commands of CUDA, Vulkan or HSA",
     .options = options,
     .values_size = sizeof(struct critical_values),
     .operand = "TRACE",
