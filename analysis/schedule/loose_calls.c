@@ -16,6 +16,13 @@ static int no_memory(void)
     return tsm_fail(TSM_E_MEMORY, "no memory for the calls of the trace");
 }
 
+static uint64_t end_of(const struct sbt_record *record)
+{
+    return record->duration_ns > UINT64_MAX - record->time_ns
+               ? UINT64_MAX
+               : record->time_ns + record->duration_ns;
+}
+
 static int add_call(void *user, const struct tsm_call_node *node)
 {
     struct tsm_loose_host_calls *calls = user;
@@ -28,7 +35,7 @@ static int add_call(void *user, const struct tsm_call_node *node)
                calls->list, calls->count, calls->capacity,
                (struct tsm_loose_host_call){.seq = record->seq,
                                             .begin_ns = record->time_ns,
-                                            .end_ns = record->time_ns + record->duration_ns,
+                                            .end_ns = end_of(record),
                                             .schema = node->schema,
                                             .thread = record->thread,
                                             .stack = record->stack,

@@ -6,9 +6,8 @@
 
 #include <stdlib.h>
 
-#define NONE TSM_WORKLOAD_NONE
-#define STUCK_MAX                                                                                  \
-    4096u /* steps back that gain no time, where recorded times contradict each other */
+#define NONE      TSM_WORKLOAD_NONE
+#define STUCK_MAX 1024u /* steps back that gain no time, where times contradict each other */
 
 static int no_memory(void)
 {

@@ -434,7 +434,7 @@ static int make(struct critical *run)
 
     if (!error)
         error = run->w.command_count ? simulate(run) : make_empty(run);
-    if (!error)
+    if (!error && run->w.passed_count) /* of other APIs */
         error = tsm_loose_critical_make(&run->loose, run->reader, top_of(run), run->v->list,
                                         &run->named);
     if (!error && !run->w.command_count && !run->loose.loose.command_count)

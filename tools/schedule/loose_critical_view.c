@@ -89,7 +89,8 @@ static int put_causes(const struct tsm_loose_critical *v, struct tsm_table *t,
     return error;
 }
 
-/* Tests whether to say what a device waited for: not where it is known of others which one it is. */
+/* Tests whether to say what a device waited for: not where it is known of others which one it is.
+ */
 static bool is_shown(const struct tsm_loose_critical *v, size_t device)
 {
     return v->loose.devices[device].api || v->loose.device_count == 1;
