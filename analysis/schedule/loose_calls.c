@@ -47,7 +47,7 @@ static int add_call(void *user, const struct tsm_call_node *node)
 }
 
 struct key {
-    uint64_t begin_ns;
+    uint64_t ns; /* begin, or end */
     uint32_t thread, call;
 };
 
@@ -57,20 +57,13 @@ static int by_thread(const void *a, const void *b)
 
     if (x->thread != y->thread)
         return x->thread < y->thread ? -1 : 1;
-    if (x->begin_ns != y->begin_ns)
-        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
     return x->call < y->call ? -1 : x->call > y->call;
 }
 
-static int sort(struct tsm_loose_host_calls *calls)
+static void sort_by_thread(struct tsm_loose_host_calls *calls, struct key *keys)
 {
-    struct key *keys = malloc((calls->count + 1) * sizeof(*keys));
-
-    calls->sorted = malloc((calls->count + 1) * sizeof(*calls->sorted));
-    if (!keys || !calls->sorted) {
-        free(keys);
-        return no_memory();
-    }
     for (uint32_t i = 0; i < calls->count; i++)
         keys[i] = (struct key){calls->list[i].begin_ns, calls->list[i].thread, i};
     qsort(keys, calls->count, sizeof(*keys), by_thread);
@@ -78,6 +71,42 @@ static int sort(struct tsm_loose_host_calls *calls)
         calls->sorted[i] = keys[i].call;
         calls->list[keys[i].call].order = i;
     }
+}
+
+/* Tests whether a call is the last one of its thread. */
+static bool is_last(const struct tsm_loose_host_calls *calls, uint32_t call)
+{
+    const struct tsm_loose_host_call *c = &calls->list[call];
+
+    return c->order + 1 == calls->count ||
+           calls->list[calls->sorted[c->order + 1]].thread != c->thread;
+}
+
+static void sort_by_end(struct tsm_loose_host_calls *calls, struct key *keys)
+{
+    for (uint32_t i = 0; i < calls->count; i++)
+        keys[i] = (struct key){calls->list[i].end_ns, 0, i};
+    qsort(keys, calls->count, sizeof(*keys), by_thread);
+    for (uint32_t i = 0; i < calls->count; i++) {
+        calls->by_end[i] = keys[i].call;
+        if (is_last(calls, keys[i].call) && !calls->list[keys[i].call].is_unfinished)
+            calls->last[calls->last_count++] = keys[i].call;
+    }
+}
+
+static int sort(struct tsm_loose_host_calls *calls)
+{
+    struct key *keys = malloc((calls->count + 1) * sizeof(*keys));
+
+    calls->sorted = malloc((calls->count + 1) * sizeof(*calls->sorted));
+    calls->by_end = malloc((calls->count + 1) * sizeof(*calls->by_end));
+    calls->last = malloc((calls->count + 1) * sizeof(*calls->last));
+    if (!keys || !calls->sorted || !calls->by_end || !calls->last) {
+        free(keys);
+        return no_memory();
+    }
+    sort_by_thread(calls, keys);
+    sort_by_end(calls, keys);
     free(keys);
     return 0;
 }
@@ -111,6 +140,8 @@ void tsm_loose_host_calls_finish(struct tsm_loose_host_calls *calls)
 {
     free(calls->list);
     free(calls->sorted);
+    free(calls->by_end);
+    free(calls->last);
     *calls = (struct tsm_loose_host_calls){0};
 }
 
@@ -148,4 +179,17 @@ uint32_t tsm_loose_host_call_at(const struct tsm_loose_host_calls *calls, uint32
                calls->list[calls->sorted[at]].thread == c->thread &&
                    calls->list[calls->sorted[at]].begin_ns >= before_ns);
     return at ? call_of_thread(calls, (uint32_t)at - 1, c->thread) : NONE;
+}
+
+uint32_t tsm_loose_host_call_returned(const struct tsm_loose_host_calls *calls, uint32_t thread,
+                                      bool is_last, uint64_t after_ns, uint64_t until_ns)
+{
+    const uint32_t *list = is_last ? calls->last : calls->by_end;
+    const size_t count = is_last ? calls->last_count : calls->count;
+    size_t at;
+
+    TSM_BISECT(at, count, calls->list[list[at]].end_ns > until_ns);
+    while (at && calls->list[list[at - 1]].thread == thread)
+        at--;
+    return at && (!is_last || calls->list[list[at - 1]].end_ns > after_ns) ? list[at - 1] : NONE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls of the host to APIs whose commands are loose (loose.h), in the order of their threads:
- * about 60 bytes a call.
+ * about 70 bytes a call.
  */
 #ifndef ANALYSIS_SCHEDULE_LOOSE_CALLS_H
 #define ANALYSIS_SCHEDULE_LOOSE_CALLS_H
@@ -25,7 +25,9 @@ struct tsm_loose_host_call {
 struct tsm_loose_host_calls {
     struct tsm_loose_host_call *list; /* by seq */
     uint32_t *sorted;                 /* places by thread, begin */
-    size_t count, capacity;
+    uint32_t *by_end;                 /* places by end */
+    uint32_t *last; /* likewise, of each thread's last call alone, if it has returned */
+    size_t count, capacity, last_count;
 };
 
 /* Reads the trace. Returns 0 or a negative tsm_error. Finish it in any case. */
@@ -42,5 +44,11 @@ uint32_t tsm_loose_host_call_before(const struct tsm_loose_host_calls *calls, ui
  * TSM_WORKLOAD_NONE. */
 uint32_t tsm_loose_host_call_at(const struct tsm_loose_host_calls *calls, uint32_t call,
                                 uint64_t before_ns);
+
+/* Returns the call of another thread that returned last, at `until_ns` at the latest; `is_last`: of
+ * those that are the last ones of their threads, and later than at `after_ns`. Or
+ * TSM_WORKLOAD_NONE. */
+uint32_t tsm_loose_host_call_returned(const struct tsm_loose_host_calls *calls, uint32_t thread,
+                                      bool is_last, uint64_t after_ns, uint64_t until_ns);
 
 #endif

@@ -255,28 +255,47 @@ static struct from waited_for(const struct tsm_loose_schedule *s, uint32_t call,
     return from;
 }
 
+/* Returns the call that comes before this one: the last one of its thread; or of another one, which
+ * made its last call since then, so that this one may have waited for its end, or which returned
+ * before this thread made its first. */
+static uint32_t call_before(const struct tsm_loose_schedule *s, uint32_t call, uint64_t at_ns)
+{
+    const struct tsm_loose_host_calls *calls = &s->calls;
+    const uint32_t before = tsm_loose_host_call_before(calls, call),
+                   thread = calls->list[call].thread;
+    uint32_t ended;
+
+    if (before == NONE)
+        return tsm_loose_host_call_returned(calls, thread, false, 0, at_ns);
+    ended = tsm_loose_host_call_returned(calls, thread, true, calls->list[before].end_ns, at_ns);
+    return ended == NONE ? before : ended;
+}
+
 /* The same for a call. */
 static struct from pass_call(struct walk *walk, struct from at)
 {
     const struct tsm_loose_host_calls *calls = &walk->s->calls;
     const uint32_t call = tsm_loose_host_call_at(calls, at.call, walk->at_ns);
-    const struct tsm_loose_host_call *c = &calls->list[call == NONE ? at.call : call];
-    uint64_t until_ns = 0;
     struct from from = {.command = NONE, .call = NONE};
+    uint64_t until_ns = 0;
 
     if (call == NONE) {
-        add(walk, TSM_CAUSE_HOST, 0, NONE, at.call);
+        from.call =
+            tsm_loose_host_call_returned(calls, calls->list[at.call].thread, false, 0, walk->at_ns);
+        add(walk, TSM_CAUSE_HOST, from.call == NONE ? 0 : calls->list[from.call].end_ns, NONE,
+            at.call);
         return from;
     }
-    add(walk, TSM_CAUSE_HOST, c->end_ns, NONE, at.call);
+    add(walk, TSM_CAUSE_HOST, calls->list[call].end_ns, NONE, at.call);
     if (!at.has_sent)
         from = waited_for(walk->s, call, &until_ns);
     if (from.command != NONE || from.call != NONE) {
         add(walk, TSM_CAUSE_WAIT, until_ns, NONE, call);
         return from;
     }
-    add(walk, c->is_wait ? TSM_CAUSE_WAIT : TSM_CAUSE_CALL, c->begin_ns, NONE, call);
-    from.call = tsm_loose_host_call_before(calls, call);
+    add(walk, calls->list[call].is_wait ? TSM_CAUSE_WAIT : TSM_CAUSE_CALL,
+        calls->list[call].begin_ns, NONE, call);
+    from.call = call_before(walk->s, call, walk->at_ns);
     add(walk, TSM_CAUSE_HOST, from.call == NONE ? 0 : calls->list[from.call].end_ns, NONE, call);
     return from;
 }

@@ -196,10 +196,12 @@ class Critical:
 
     def call_back(self, seq, at):
         self.as_call.discard(seq)
+        call_thread = self.records[seq]['thread']
         calls = self.threads[self.records[seq]['thread']]
         before = [r for r in calls[:calls.index(self.calls[seq]) + 1] if r['time_ns'] < at]
         if not before:
-            return [(0, 'host before', seq)], None, False
+            other = self.returned(self.calls.values(), call_thread, 0, at)
+            return [(self.end_of(other) if other else 0, 'host before', seq)], self.go_to(other), False
         call = before.pop()
         steps = [(self.end_of(call), 'host before', seq)]
         time, source = self.waited_for(call)
@@ -214,10 +216,23 @@ class Critical:
             self.as_call.add(source)
             return [*steps, (self.end_of(self.calls[source]), 'wait', call['seq'])], source, False
         steps.append((call['time_ns'], 'wait' if self.is_wait(call) else 'call', call['seq']))
-        steps.append((self.end_of(before[-1]) if before else 0, 'host before', call['seq']))
-        if before and before[-1]['seq'] in self.commands:
-            self.as_call.add(before[-1]['seq'])
-        return steps, before[-1]['seq'] if before else None, False
+        if before:
+            lasts = [calls[-1] for calls in self.threads.values() if 'unfinished' not in calls[-1]['flags']]
+            other = self.returned(lasts, call_thread, self.end_of(before[-1]), min(at, call['time_ns'])) or before[-1]
+        else:
+            other = self.returned(self.calls.values(), call_thread, 0, min(at, call['time_ns']))
+        steps.append((self.end_of(other) if other else 0, 'host before', call['seq']))
+        return steps, self.go_to(other), False
+
+    def returned(self, calls, thread, after, until):
+        """The last of these calls, of other threads, that returned in a time: no record says who waits for a thread, or starts it."""
+        found = [r for r in calls if r['thread'] != thread and after < self.end_of(r) <= until]
+        return max(found, key=lambda r: (self.end_of(r), r['seq']), default=None)
+
+    def go_to(self, call):
+        if call:
+            self.as_call.add(call['seq'])
+        return call['seq'] if call else None
 
     def waited_for(self, call):
         edges = self.host_edges(call['seq'])

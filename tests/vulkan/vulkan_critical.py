@@ -50,6 +50,15 @@ def check_frames():
     assert len(fences) < 20 or sum(row['for'] is not None for row in fences) > len(fences) // 2, fences
 
 
+def check_devices():
+    """Two threads use a device each: what one waits for is not what the other does."""
+    c = Critical(TOOL, record('vk_two', TS_GPU_TIME='1'), ('vk',))
+    c.check()
+    devices = c.answer['devices']
+    assert len(devices) == 2 and devices[0]['device'] != devices[1]['device'] and len({piece['thread'] for piece in c.answer['pieces']}) > 1, devices
+    print('devices', [device['idle_ns'] for device in devices])
+
+
 def check_untimed():
     Critical(TOOL, record('vk_order', '3'), ('vk',)).check()
     answer = critical(TOOL, record('vk_waits'), '--list')
@@ -106,6 +115,7 @@ def main():
     assert all(ran and waits and table for ran, waits, table in found) and sum(ran for ran, _, _ in found) > 8 * count, found
     check_top(TOOL, 'a.sbt')
     check_frames()
+    check_devices()
     check_untimed()
     for way in ('crossed', 'behind', 'open'):
         check_killed(way)
