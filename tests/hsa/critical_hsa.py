@@ -73,7 +73,7 @@ def main():
     found = [check_program('hsa_random', str(number)) for number in range(first, first + count)]
     found += [check_program(program) for program in PROGRAMS_RUN]
     print(found)
-    assert sum(ran for ran, _, _ in found) > 100 and sum(waits for _, waits, _ in found) > 100 and all(waits for _, _, waits in found[:count]), found
+    assert sum(ran for ran, _, _ in found) > 40 and sum(waits for _, waits, _ in found) > 100 and any(waits for _, _, waits in found[:count]), found
     check_untimed()
     check_killed()
     check_killed(TS_GPU_TIME='1')
