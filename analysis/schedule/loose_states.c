@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/schedule/loose_states.h"
 
+#include "analysis/schedule/loose_ready.h"
 #include "base/array.h"
 #include "tracesmith/error.h"
 
@@ -8,23 +9,11 @@
 
 #define NONE TSM_WORKLOAD_NONE
 
-/* The last thing that a command waited for, as far as times are known. */
-struct ready {
-    uint64_t ns; /* that it ended; 0: there is none */
-    enum tsm_state_reason reason;
-    uint32_t by, step; /* command; or place of the host's call + command count */
-    uint32_t unsure;   /* command of which it is not known that it had ended before; NONE: none */
-};
-
 struct making {
     struct tsm_states *out;
     const struct tsm_loose *l;
     uint64_t begin_ns, end_ns;
-    struct ready *ready; /* by command */
-    /* By place in `sorted`, of commands of the stream up to it: */
-    uint32_t *last_end; /* place of the one that ended last; NONE: none has a time */
-    uint32_t *sure_end; /* the same, of those whose end is not just the latest that it can be */
-    uint32_t *untimed;  /* place of the last one with work that has no time; NONE: all have */
+    struct tsm_loose_readiness ready;
     bool failed;
 };
 
@@ -59,120 +48,6 @@ static void add_to_track(struct making *m, const struct tsm_state_interval *i)
         add(m, *i);
 }
 
-uint64_t tsm_loose_step_seq(const struct tsm_loose *l, uint32_t step)
-{
-    return step < l->command_count ? l->commands[step].seq : l->calls[step - l->command_count].seq;
-}
-
-/* ---- what commands waited for -----------------------------------------------------------------
- */
-
-static uint32_t later_end(const struct making *m, uint32_t a, uint32_t b)
-{
-    if (a == NONE || b == NONE)
-        return a == NONE ? b : a;
-    return m->l->commands[b].end_ns > m->l->commands[a].end_ns ? b : a;
-}
-
-static void find_ends(struct making *m)
-{
-    const struct tsm_loose *l = m->l;
-
-    for (uint32_t i = 0; i < l->command_count; i++) {
-        const uint32_t command = l->sorted[i];
-        const struct tsm_loose_command *c = &l->commands[command];
-        const bool is_first = i == l->streams[c->stream].first;
-
-        m->last_end[i] =
-            later_end(m, is_first ? NONE : m->last_end[i - 1], c->has_time ? command : NONE);
-        m->sure_end[i] = later_end(m, is_first ? NONE : m->sure_end[i - 1],
-                                   c->has_time && !c->is_at_most ? command : NONE);
-        m->untimed[i] = !c->has_time && !c->is_mark ? command : is_first ? NONE : m->untimed[i - 1];
-    }
-}
-
-static enum tsm_state_reason reason_of(const struct tsm_dependency *e)
-{
-    return e->reason == TSM_DEPENDS_SIGNAL ? TSM_REASON_SIGNAL : TSM_REASON_STREAM;
-}
-
-static void note_ready(struct ready *r, uint64_t ns, enum tsm_state_reason reason, uint32_t by,
-                       uint32_t step)
-{
-    if (ns <= r->ns)
-        return;
-    r->ns = ns;
-    r->reason = reason;
-    r->by = by;
-    r->step = step;
-}
-
-/* Notes that a command waited for one that has no time. */
-static void note_untimed(const struct making *m, struct ready *r, uint32_t command, uint32_t by)
-{
-    if (by != NONE && m->l->commands[by].over_ns > m->l->commands[command].call_ns)
-        r->unsure = by;
-}
-
-/* Notes when what an edge of the graph comes from was over. */
-static void note_edge(const struct making *m, struct ready *r, uint32_t command,
-                      const struct tsm_dependency *e)
-{
-    const struct tsm_loose *l = m->l;
-    const uint32_t from = tsm_loose_find_command(l, e->from);
-    const uint32_t call = from == NONE && e->from > e->to ? tsm_loose_find_call(l, e->from) : NONE;
-    uint32_t first, last;
-
-    if (e->is_part || (e->reason != TSM_DEPENDS_STREAM && e->reason != TSM_DEPENDS_SIGNAL))
-        return; /* the host had waited for all else before it sent the command */
-    if (call != NONE)
-        note_ready(r, l->calls[call].call_ns, TSM_REASON_SIGNAL, NONE,
-                   (uint32_t)l->command_count + call);
-    if (from == NONE)
-        return;
-    if (e->is_begin && l->commands[from].has_time)
-        note_ready(r, l->commands[from].start_ns, reason_of(e), from, NONE);
-    tsm_loose_over_with(l, e, &first, &last);
-    if (e->is_alone && !e->is_begin) {
-        if (l->commands[from].has_time)
-            note_ready(r, l->commands[from].end_ns, reason_of(e), from, NONE);
-        else
-            note_untimed(m, r, command, from);
-    } else if (first < last) {
-        const uint32_t by = m->last_end[last - 1];
-
-        if (by != NONE)
-            note_ready(r, l->commands[by].end_ns, reason_of(e), by, NONE);
-        note_untimed(m, r, command, m->untimed[last - 1]);
-    }
-}
-
-/* Commands begin in the order of their stream: one waits as long as that before it does. */
-static void find_ready(struct making *m)
-{
-    const struct tsm_loose *l = m->l;
-    uint32_t before = NONE;
-
-    for (uint32_t i = 0; i < l->command_count; i++) {
-        const uint32_t command = l->sorted[i];
-        struct ready *r = &m->ready[command];
-        const struct tsm_dependency *e, *end;
-
-        if (i == l->streams[l->commands[command].stream].first)
-            before = NONE;
-        *r = (struct ready){.by = NONE, .step = NONE, .unsure = NONE};
-        for (tsm_loose_edges_to(l, command, &e, &end); e < end; e++)
-            note_edge(m, r, command, e);
-        if (before != NONE) {
-            note_ready(r, m->ready[before].ns, TSM_REASON_STREAM, before, NONE);
-            if (r->unsure == NONE && m->ready[before].unsure != NONE)
-                note_untimed(m, r, command, m->ready[before].unsure);
-        }
-        if (!l->commands[command].is_present)
-            before = command;
-    }
-}
-
 /* ---- what cannot be ---------------------------------------------------------------------------
  */
 
@@ -199,7 +74,7 @@ static uint32_t before_of(const struct making *m, const struct tsm_dependency *e
     tsm_loose_over_with(l, e, &first, &last);
     if (e->is_part || first == last)
         return NONE;
-    before = e->is_alone ? l->sorted[first] : m->sure_end[last - 1];
+    before = e->is_alone ? l->sorted[first] : m->ready.sure_end[last - 1];
     return before != NONE && l->commands[before].has_time && !l->commands[before].is_at_most
                ? before
                : NONE;
@@ -218,7 +93,7 @@ static void check(struct making *m, uint32_t command)
     if (!c->is_found)
         find(m, command, NONE, c->call_ns);
     for (tsm_loose_edges_to(m->l, command, &e, &end); e < end; e++)
-        last = later_end(m, last, before_of(m, e));
+        last = tsm_loose_later_end(m->l, last, before_of(m, e));
     if (last != NONE)
         find(m, command, last, m->l->commands[last].end_ns);
 }
@@ -240,7 +115,7 @@ static void add_span(struct making *m, struct tsm_state_interval i, enum tsm_sta
 static void add_before(struct making *m, struct tsm_state_interval i, uint64_t until_ns)
 {
     const struct tsm_loose_command *c = &m->l->commands[i.place];
-    const struct ready *r = &m->ready[i.place];
+    const struct tsm_loose_ready *r = &m->ready.list[i.place];
     const uint64_t ready_ns = earlier(later(r->ns, c->call_ns), until_ns),
                    returned_ns = earlier(later(c->returned_ns, ready_ns), until_ns);
 
@@ -286,7 +161,7 @@ static void add_command(struct making *m, uint32_t command)
         return;
     }
     if (!c->has_time) {
-        const struct ready *r = &m->ready[command];
+        const struct tsm_loose_ready *r = &m->ready.list[command];
         const uint64_t over_ns = later(c->over_ns, c->call_ns);
 
         /* A mark has ended when its wait is over, if it is known when that was. */
@@ -298,7 +173,7 @@ static void add_command(struct making *m, uint32_t command)
     }
     check(m, command);
     if (c->is_mark) /* it is in its wait until that is over */
-        start_ns = later(start_ns, earlier(m->ready[command].ns, c->end_ns));
+        start_ns = later(start_ns, earlier(m->ready.list[command].ns, c->end_ns));
     add_before(m, i, start_ns);
     add_span(m, i, TSM_STATE_RUNNING, TSM_REASON_NONE, start_ns, c->end_ns);
 }
@@ -469,34 +344,17 @@ static void add_all_tracks(struct making *m)
 /* ---- all --------------------------------------------------------------------------------------
  */
 
-static bool allocate(struct making *m)
-{
-    const size_t count = m->l->command_count + 1;
-
-    m->ready = malloc(count * sizeof(*m->ready));
-    m->last_end = malloc(count * sizeof(*m->last_end));
-    m->sure_end = malloc(count * sizeof(*m->sure_end));
-    m->untimed = malloc(count * sizeof(*m->untimed));
-    return m->ready && m->last_end && m->sure_end && m->untimed;
-}
-
 int tsm_loose_states_make(struct tsm_states *out, const struct tsm_loose *l, uint64_t begin_ns,
                           uint64_t end_ns)
 {
     struct making m = {.out = out, .l = l, .begin_ns = begin_ns, .end_ns = end_ns};
+    int error = tsm_loose_readiness_make(&m.ready, l);
 
     *out = (struct tsm_states){0};
-    m.failed = !allocate(&m);
-    if (!m.failed) {
-        find_ends(&m);
-        find_ready(&m);
-        for (uint32_t i = 0; i < l->command_count; i++)
-            add_command(&m, i);
+    for (uint32_t i = 0; i < l->command_count && !error; i++)
+        add_command(&m, i);
+    if (!error)
         add_all_tracks(&m);
-    }
-    free(m.ready);
-    free(m.last_end);
-    free(m.sure_end);
-    free(m.untimed);
-    return m.failed ? tsm_fail(TSM_E_MEMORY, "no memory for states") : 0;
+    tsm_loose_readiness_finish(&m.ready);
+    return m.failed ? tsm_fail(TSM_E_MEMORY, "no memory for states") : error;
 }

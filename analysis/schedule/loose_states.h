@@ -11,13 +11,9 @@
 #include "analysis/schedule/loose.h"
 #include "analysis/schedule/states.h"
 
-/* Makes states that cover the time from begin_ns to end_ns; places are those of `l`, and a step is
- * a command's place; for a wait that a call of the host ended, the command count and its place.
- * Finish them in any case. */
+/* Makes states that cover the time from begin_ns to end_ns; places are those of `l`, and steps
+ * those of loose_ready.h. Finish them in any case. */
 int tsm_loose_states_make(struct tsm_states *out, const struct tsm_loose *l, uint64_t begin_ns,
                           uint64_t end_ns);
-
-/* Returns the record of an interval's step. */
-uint64_t tsm_loose_step_seq(const struct tsm_loose *l, uint32_t step);
 
 #endif

@@ -11,6 +11,7 @@ class Graph:
         def read(*words):
             return subprocess.run([tool, *words, trace], capture_output=True, text=True, check=True).stdout
 
+        self.tool, self.trace = tool, trace
         self.graph = json.loads(read('graph', '--json'))
         self.records = [json.loads(line) for line in read('view', '--json').splitlines()][1:]
         self.nodes = {node['seq']: node for node in self.graph['nodes']}

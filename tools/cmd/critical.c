@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "tools/schedule/causes.h"
 #include "tools/schedule/load.h"
+#include "tools/schedule/loose_critical_view.h"
 #include "tools/schedule/stacks.h"
 #include "tools/schedule/wait_table.h"
 #include "tools/terminal.h"
@@ -35,14 +36,14 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(critical_values, slack),
      .help = "By how much each command could have ended later without a later end of all, the "
-             "least first."},
+             "least first. CUDA."},
     {.name = "memory",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(critical_values, memory),
      .help = "Say of each wait in the table of waits whether something needs it: the first "
              "conflict in memory that it alone orders, and how sure that is (declared, reachable, "
              "unknown: see 'tracesmith graph --memory'); result, if the program could read what a "
-             "command gave back; or nothing."},
+             "command gave back; or nothing. CUDA."},
     {.name = "stacks",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(critical_values, stacks),
@@ -73,6 +74,7 @@ struct critical {
     struct tsm_copies_alone *alone; /* by device */
     struct tsm_named_records named; /* whose stacks are printed */
     size_t wait_count, all_wait_count;
+    struct tsm_loose_critical loose;
 };
 
 static uint64_t span_ns(const struct critical *run)
@@ -110,11 +112,6 @@ static struct tsm_table *add_table(struct critical *run, const char *name, const
     return &run->tables[run->table_count - 1];
 }
 
-static uint64_t permille(uint64_t part_ns, uint64_t all_ns)
-{
-    return all_ns ? (uint64_t)((double)part_ns * 1000 / (double)all_ns) : 0;
-}
-
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 /* `span`: what shares are of. with_gain: of the greatest causes. */
@@ -124,28 +121,14 @@ static int put_causes(struct critical *run, struct tsm_table *t,
     struct tsm_cause_sums sums;
     int error = tsm_cause_sums_make(&sums, &run->w, path);
 
-    tsm_table_column(t, "cause", "cause", TSM_CELL_TEXT);
-    tsm_table_column(t, "name", "name", TSM_CELL_NAME);
-    tsm_table_column(t, "count", "count", TSM_CELL_COUNT);
-    tsm_table_column(t, "total_ns", "time", TSM_CELL_NS);
-    tsm_table_column(t, "share_percent", "share", TSM_CELL_PERMILLE);
-    tsm_table_column(t, "longest_ns", "longest", TSM_CELL_NS);
-    tsm_table_column(t, "longest_seq", "record", TSM_CELL_COUNT);
-    if (with_gain)
-        tsm_table_column(t, "gain_ns", "gain without", TSM_CELL_NS);
+    tsm_cause_columns(t, with_gain);
     for (size_t i = 0; i < sums.count && !error; i++) {
         const struct tsm_cause_sum *sum = &sums.list[i];
         uint64_t gain_ns = 0;
 
         if (with_gain && i < GAINS_MAX)
             error = tsm_cause_gain(&gain_ns, &run->w, &run->s, sum);
-        tsm_table_text(t, tsm_cause_name(sum));
-        tsm_table_text(t, *sum->name ? sum->name : NULL);
-        tsm_table_number(t, sum->count);
-        tsm_table_number(t, sum->total_ns);
-        tsm_table_number(t, permille(sum->total_ns, span));
-        tsm_table_number(t, sum->longest_ns);
-        tsm_table_number(t, sum->longest_seq);
+        tsm_cause_row(t, sum, span);
         if (with_gain)
             tsm_table_number_or_unknown(t, i < GAINS_MAX, gain_ns);
         if (!error)
@@ -337,7 +320,7 @@ static void print_alone(const struct critical *run, const struct tsm_copies_alon
            total, longest, longest_copy(run, alone)->seq, longest_copy(run, alone)->schema->name);
 }
 
-static int print_text(const struct critical *run)
+static void print_in_order(const struct critical *run)
 {
     const struct tsm_copies_alone *alone = run->alone;
     char text[32];
@@ -351,6 +334,16 @@ static int print_text(const struct critical *run)
         if (is_of_device(&run->tables[i]))
             print_alone(run, alone++);
     }
+}
+
+static int print_text(const struct critical *run)
+{
+    if (run->w.command_count)
+        print_in_order(run);
+    if (run->w.command_count && run->loose.loose.command_count)
+        putchar('\n');
+    if (run->loose.loose.command_count)
+        tsm_loose_critical_print(&run->loose);
     return run->v->stacks ? tsm_stacks_print(&run->named, run->reader) : 0;
 }
 
@@ -387,7 +380,7 @@ static int print_json(const struct critical *run)
     tsm_json_put_bool(&j, "virtual", run->w.is_virtual);
     tsm_json_put_u64(&j, "command_count", run->w.command_count);
     tsm_json_put_u64(&j, "untimed_count", run->w.untimed_count);
-    tsm_json_put_u64(&j, "passed_count", run->w.passed_count);
+    tsm_json_put_u64(&j, "passed_count", run->loose.loose.passed_count);
     tsm_json_put_u64(&j, "begin_ns", run->s.begin_ns);
     tsm_json_put_u64(&j, "span_ns", span_ns(run));
     tsm_json_put_u64(&j, "wait_count", run->all_wait_count);
@@ -395,14 +388,16 @@ static int print_json(const struct critical *run)
         if (!is_of_device(&run->tables[i]))
             tsm_table_print_json(&run->tables[i], &j, top_of(run));
     print_devices_json(run, &j);
+    tsm_loose_critical_print_json(&run->loose, &j);
     error = tsm_stacks_print_json(&run->named, run->reader, &j);
     tsm_json_end(&j);
     return error;
 }
 
+/* Simulates commands that their streams keep in order. */
 static int simulate(struct critical *run)
 {
-    int error = tsm_workload_load(&run->w, run->reader);
+    int error = tsm_workload_calibrate(&run->w);
 
     if (!error)
         error = tsm_prediction_make(&run->s, &run->w);
@@ -421,6 +416,33 @@ static int simulate(struct critical *run)
     return error;
 }
 
+/* Makes empty tables for a trace without such commands. */
+static int make_empty(struct critical *run)
+{
+    const char *const names[] = {"critical_path", "waits", run->v->slack ? "slack" : NULL,
+                                 run->v->list ? "pieces" : NULL};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i] && !add_table(run, names[i], ""))
+            return TSM_E_MEMORY;
+    return 0;
+}
+
+static int make(struct critical *run)
+{
+    int error = tsm_workload_make(&run->w, run->reader);
+
+    if (!error)
+        error = run->w.command_count ? simulate(run) : make_empty(run);
+    if (!error && run->w.passed_count) /* of other APIs */
+        error = tsm_loose_critical_make(&run->loose, run->reader, top_of(run), run->v->list,
+                                        &run->named);
+    if (!error && !run->w.command_count && !run->loose.loose.command_count)
+        error = tsm_fail(TSM_E_NOT_FOUND, "%s: no commands of CUDA, Vulkan or HSA",
+                         tsm_clean(sbt_reader_name(run->reader)));
+    return error;
+}
+
 static void finish(struct critical *run)
 {
     for (size_t i = 0; i < run->table_count; i++) {
@@ -434,11 +456,32 @@ static void finish(struct critical *run)
     tsm_critical_path_finish(&run->path);
     tsm_prediction_finish(&run->s);
     tsm_workload_finish(&run->w);
+    tsm_loose_critical_finish(&run->loose);
 }
 
-static void note(const struct critical *run)
+/* Notes what is not known of commands that are not simulated. */
+static void note_loose(const struct critical *run)
 {
+    const char *name = tsm_clean(sbt_reader_name(run->reader));
+
+    tsm_loose_critical_note(&run->loose, run->reader);
+    if (!run->loose.loose.command_count)
+        return;
+    if (run->v->slack || run->v->memory)
+        tsm_note("%s: commands of Vulkan and HSA are not simulated: --slack and --memory are for "
+                 "those of CUDA",
+                 name);
+    if (run->w.is_virtual && run->w.command_count)
+        tsm_note("%s: commands of CUDA are in virtual time, the others are not: their times cannot "
+                 "be compared",
+                 name);
+}
+
+static void note(struct critical *run)
+{
+    run->w.passed_count = 0;
     tsm_workload_note(&run->w, run->reader);
+    note_loose(run);
     if (run->wait_count < run->all_wait_count)
         tsm_note("%s: %zu of %zu waits were left out, the longest ones, to find their gain",
                  tsm_clean(sbt_reader_name(run->reader)), run->wait_count, run->all_wait_count);
@@ -455,7 +498,7 @@ static int run_critical(const struct tsm_command *command, void *values,
     if (!run.reader)
         return TSM_EXIT_ERROR;
     tsm_trace_show_progress(run.reader, "reading commands");
-    error = simulate(&run);
+    error = make(&run);
     tsm_trace_show_progress(run.reader, NULL);
     if (!error)
         error = run.v->json ? print_json(&run) : print_text(&run);
@@ -479,13 +522,17 @@ const struct tsm_command tsm_command_critical = {
         "The same is done for the times in which a device did nothing, and for single waits, of "
         "the host and of streams for events: the longest ones are left out in turn, one at a "
         "time.\n\n"
-        "Times are those of 'tracesmith whatif', which says how near to the recording they are.",
+        "Times of CUDA's commands are those of 'tracesmith whatif', which says how near to the "
+        "recording they are.\n\n"
+        "Commands of Vulkan and HSA are not simulated. Their times are those that were recorded "
+        "(tsrecord --gpu-time=1), and what they waited for is what 'tracesmith graph' says. They "
+        "have a path of their own, without gains.",
     .examples = "tracesmith critical trace.sbt\n"
                 "tracesmith critical --memory --stacks trace.sbt\n"
                 "tracesmith critical --list trace.sbt\n"
                 "tracesmith critical --slack --top=50 trace.sbt\n",
     .exit_status = "0|done\n"
-                   "2|the trace cannot be read, or has no commands that could be scheduled",
+                   "2|the trace cannot be read, or has no commands of CUDA, Vulkan or HSA",
     .options = options,
     .values_size = sizeof(struct critical_values),
     .operand = "TRACE",

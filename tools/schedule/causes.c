@@ -68,6 +68,14 @@ const char *tsm_cause_name(const struct tsm_cause_sum *sum)
         return "turnaround";
     case TSM_CAUSE_ENGINE:
         return "busy engine";
+    case TSM_CAUSE_WAIT:
+        return "wait";
+    case TSM_CAUSE_QUEUE:
+        return "busy queue";
+    case TSM_CAUSE_UNTIMED:
+        return "no time";
+    case TSM_CAUSE_UNFINISHED:
+        return "not finished";
     default:
         return "?";
     }
@@ -114,33 +122,73 @@ static void merge(struct tsm_cause_sum *into, const struct tsm_cause_sum *from)
     }
 }
 
-int tsm_cause_sums_make(struct tsm_cause_sums *out, const struct tsm_workload *w,
-                        const struct tsm_critical_path *path)
+int tsm_cause_sums_add(struct tsm_cause_sums *sums, const struct tsm_cause_sum *one)
+{
+    return TSM_ARRAY_PUSH(sums->list, sums->count, sums->capacity, *one) ? 0 : no_memory();
+}
+
+void tsm_cause_sums_join(struct tsm_cause_sums *sums)
 {
     size_t left = 0;
 
+    if (!sums->count)
+        return;
+    qsort(sums->list, sums->count, sizeof(*sums->list), by_cause);
+    for (size_t i = 0; i < sums->count; i++)
+        if (left && !by_cause(&sums->list[left - 1], &sums->list[i]))
+            merge(&sums->list[left - 1], &sums->list[i]);
+        else
+            sums->list[left++] = sums->list[i];
+    sums->count = left;
+    qsort(sums->list, left, sizeof(*sums->list), by_total);
+}
+
+int tsm_cause_sums_make(struct tsm_cause_sums *out, const struct tsm_workload *w,
+                        const struct tsm_critical_path *path)
+{
+    int error = 0;
+
     *out = (struct tsm_cause_sums){0};
-    for (size_t i = 0; i < path->count; i++) {
+    for (size_t i = 0; i < path->count && !error; i++) {
         const struct tsm_critical_piece *piece = &path->pieces[i];
         struct tsm_cause_sum sum = sum_of(w, piece);
 
         sum.total_ns = sum.longest_ns = piece->end_ns - piece->begin_ns;
         sum.longest_seq = tsm_piece_seq(w, piece);
         sum.count = 1;
-        if (!TSM_ARRAY_PUSH(out->list, out->count, out->capacity, sum))
-            return no_memory();
+        error = tsm_cause_sums_add(out, &sum);
     }
-    if (out->count)
-        qsort(out->list, out->count, sizeof(*out->list), by_cause);
-    for (size_t i = 0; i < out->count; i++)
-        if (left && !by_cause(&out->list[left - 1], &out->list[i]))
-            merge(&out->list[left - 1], &out->list[i]);
-        else
-            out->list[left++] = out->list[i];
-    out->count = left;
-    if (left)
-        qsort(out->list, left, sizeof(*out->list), by_total);
-    return 0;
+    tsm_cause_sums_join(out);
+    return error;
+}
+
+void tsm_cause_columns(struct tsm_table *t, bool has_gain)
+{
+    tsm_table_column(t, "cause", "cause", TSM_CELL_TEXT);
+    tsm_table_column(t, "name", "name", TSM_CELL_NAME);
+    tsm_table_column(t, "count", "count", TSM_CELL_COUNT);
+    tsm_table_column(t, "total_ns", "time", TSM_CELL_NS);
+    tsm_table_column(t, "share_percent", "share", TSM_CELL_PERMILLE);
+    tsm_table_column(t, "longest_ns", "longest", TSM_CELL_NS);
+    tsm_table_column(t, "longest_seq", "record", TSM_CELL_COUNT);
+    if (has_gain)
+        tsm_table_column(t, "gain_ns", "gain without", TSM_CELL_NS);
+}
+
+static uint64_t permille(uint64_t part_ns, uint64_t all_ns)
+{
+    return all_ns ? (uint64_t)((double)part_ns * 1000 / (double)all_ns) : 0;
+}
+
+void tsm_cause_row(struct tsm_table *t, const struct tsm_cause_sum *sum, uint64_t span_ns)
+{
+    tsm_table_text(t, tsm_cause_name(sum));
+    tsm_table_text(t, *sum->name ? sum->name : NULL);
+    tsm_table_number(t, sum->count);
+    tsm_table_number(t, sum->total_ns);
+    tsm_table_number(t, permille(sum->total_ns, span_ns));
+    tsm_table_number(t, sum->longest_ns);
+    tsm_table_number(t, sum->longest_seq);
 }
 
 void tsm_cause_sums_finish(struct tsm_cause_sums *sums)

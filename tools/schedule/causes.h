@@ -12,7 +12,7 @@
 /* All pieces of one cause. */
 struct tsm_cause_sum {
     enum tsm_cause cause;
-    enum tsm_work work; /* of WORK and ENGINE */
+    enum tsm_work work; /* of WORK, ENGINE and QUEUE; else OTHER */
     const char *name;   /* kernel or call; "": none */
     uint64_t total_ns, count;
     uint64_t longest_ns, longest_seq; /* of the longest piece: the record that it belongs to */
@@ -24,12 +24,22 @@ struct tsm_cause_sums {
     size_t count, capacity;
 };
 
+/* Adds a sum of one piece. Returns 0 or a negative tsm_error. */
+int tsm_cause_sums_add(struct tsm_cause_sums *sums, const struct tsm_cause_sum *one);
+/* Joins sums of one cause, and puts the greatest first. */
+void tsm_cause_sums_join(struct tsm_cause_sums *sums);
+
+/* Adds the columns of a table of causes. */
+void tsm_cause_columns(struct tsm_table *t, bool has_gain);
+/* Adds a row, but for its gain. `span_ns`: what shares are of. */
+void tsm_cause_row(struct tsm_table *t, const struct tsm_cause_sum *sum, uint64_t span_ns);
+
 /* Sums the pieces up, the greatest sum first. */
 int tsm_cause_sums_make(struct tsm_cause_sums *out, const struct tsm_workload *w,
                         const struct tsm_critical_path *path);
 void tsm_cause_sums_finish(struct tsm_cause_sums *sums);
 
-/* "kernel", "copy", ..., "call", "host", "latency", "turnaround", "engine". */
+/* "kernel", "copy", ..., "call", "host before", "latency", "turnaround", "busy engine"... */
 const char *tsm_cause_name(const struct tsm_cause_sum *sum);
 
 /* Writes how much earlier all would end without the cause into *gain_ns: its work takes no time,

@@ -2,6 +2,7 @@
 #include "tools/schedule/states_view.h"
 
 #include "analysis/model/work.h"
+#include "analysis/schedule/loose_ready.h"
 #include "analysis/schedule/loose_states.h"
 #include "analysis/schedule/states.h"
 #include "base/text.h"
