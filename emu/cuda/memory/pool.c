@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "emu/cuda/check/host_stack.h"
 #include "emu/cuda/check/written.h"
 #include "emu/cuda/core/context.h"
@@ -17,6 +18,9 @@
 #include "emu/cuda/stream/schedule.h"
 #include "emu/cuda/stream/stream.h"
 
+/* Lists of blocks: in use; freed, and free to be used again; of graphs' nodes, freed or not. */
+enum block_list { LIST_USED, LIST_FREED, LIST_GRAPHS, LIST_COUNT };
+
 /* An allocation from a pool. */
 struct block {
     CUmemoryPool pool;
@@ -27,35 +31,71 @@ struct block {
     bool is_graphs;  /* its address belongs to a node: kept until the context goes */
     bool is_joined;  /* the legacy stream waits for the one where it was freed */
     CUstream stream; /* where it was freed; only compared, may be gone */
-    struct block *next;
+    enum block_list list;
+    struct block *next, *before; /* in that list */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct block *blocks;
+static struct block *lists[LIST_COUNT]; /* the one that came last first */
+static struct tsm_map addresses;        /* of all blocks -> block */
 
 /* ---- blocks ---- */
 
-static struct block **find_block(uint64_t address)
+static void link_block(struct block *block, enum block_list list)
 {
-    struct block **at = &blocks;
+    block->list = list;
+    block->before = NULL;
+    block->next = lists[list];
+    if (block->next)
+        block->next->before = block;
+    lists[list] = block;
+}
 
-    while (*at && ((*at)->address != address || (*at)->is_freed))
-        at = &(*at)->next;
-    return at;
+static void unlink_block(struct block *block)
+{
+    if (block->next)
+        block->next->before = block->before;
+    if (block->before)
+        block->before->next = block->next;
+    else
+        lists[block->list] = block->next;
+}
+
+/* Notes that it is freed, or in use. One of a graph stays among those. */
+static void set_freed(struct block *block, bool is_freed)
+{
+    block->is_freed = is_freed;
+    if (block->is_graphs)
+        return;
+    unlink_block(block);
+    link_block(block, is_freed ? LIST_FREED : LIST_USED);
+}
+
+static struct block *block_at(uint64_t address)
+{
+    return (struct block *)(uintptr_t)tsm_map_get(&addresses, address, 0);
+}
+
+/* Returns the block that is in use there, or NULL. */
+static struct block *find_block(uint64_t address)
+{
+    struct block *block = block_at(address);
+
+    return block && !block->is_freed ? block : NULL;
 }
 
 static struct block *take_freed(CUmemoryPool pool, CUstream stream, size_t size)
 {
-    for (struct block *b = blocks; b; b = b->next)
-        if (b->is_freed && !b->is_graphs && b->pool == pool && b->stream == stream &&
-            b->size == size) {
-            b->is_freed = false;
+    for (struct block *b = lists[LIST_FREED]; b; b = b->next)
+        if (b->pool == pool && b->stream == stream && b->size == size) {
+            set_freed(b, false);
             return b;
         }
     return NULL;
 }
 
-static CUresult new_block(struct block **out, CUmemoryPool pool, CUcontext context, size_t size)
+static CUresult new_block(struct block **out, CUmemoryPool pool, CUcontext context, size_t size,
+                          bool is_graphs)
 {
     struct emu_memory what = {
         .kind = EMU_MEMORY_POOL, .context = context, .device = pool->device, .owner = pool};
@@ -64,31 +104,35 @@ static CUresult new_block(struct block **out, CUmemoryPool pool, CUcontext conte
 
     if (!block)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *block = (struct block){.pool = pool, .context = context, .size = size, .next = blocks};
+    *block = (struct block){.pool = pool,
+                            .context = context,
+                            .size = size,
+                            .is_freed = is_graphs,
+                            .is_graphs = is_graphs};
     result = emu_memory_allocate(&block->address, EMU_WINDOW_DEVICE, size, &what);
+    if (!result && !tsm_map_set(&addresses, block->address, (uintptr_t)block)) {
+        emu_memory_remove(block->address, 1u << EMU_MEMORY_POOL);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
     if (result) {
         free(block);
         return result;
     }
-    blocks = block;
+    link_block(block, is_graphs ? LIST_GRAPHS : LIST_USED);
+    pool->block_count++;
     *out = block;
     return CUDA_SUCCESS;
 }
 
-static bool has_blocks(CUmemoryPool pool)
-{
-    for (struct block *b = blocks; b; b = b->next)
-        if (b->pool == pool)
-            return true;
-    return false;
-}
-
+/* Its memory is another's business. */
 static void free_block(struct block *block)
 {
     CUmemoryPool pool = block->pool;
 
+    unlink_block(block);
+    tsm_map_remove(&addresses, block->address);
     free(block);
-    if (pool->is_destroyed && !has_blocks(pool))
+    if (!--pool->block_count && pool->is_destroyed)
         free(pool);
 }
 
@@ -100,15 +144,13 @@ static bool is_over(const struct block *block, CUstream stream)
 
 static void release_where(CUcontext context, CUstream stream, CUmemoryPool pool)
 {
+    struct block *next;
+
     pthread_mutex_lock(&lock);
-    for (struct block **at = &blocks; *at;) {
-        struct block *b = *at;
-        if (!b->is_freed || b->is_graphs || (context && b->context != context) ||
-            !is_over(b, stream) || (pool && b->pool != pool)) {
-            at = &b->next;
+    for (struct block *b = lists[LIST_FREED]; b; b = next) {
+        next = b->next;
+        if ((context && b->context != context) || !is_over(b, stream) || (pool && b->pool != pool))
             continue;
-        }
-        *at = b->next;
         emu_memory_remove(b->address, 1u << EMU_MEMORY_POOL);
         free_block(b);
     }
@@ -122,16 +164,15 @@ void emu_pool_release(CUcontext context, CUstream stream)
 
 void emu_context_forget_blocks(CUcontext context)
 {
+    struct block *next;
+
     pthread_mutex_lock(&lock);
-    for (struct block **at = &blocks; *at;) {
-        struct block *b = *at;
-        if (b->context == context) {
-            *at = b->next;
-            free_block(b);
-        } else {
-            at = &b->next;
+    for (unsigned i = 0; i < LIST_COUNT; i++)
+        for (struct block *b = lists[i]; b; b = next) {
+            next = b->next;
+            if (b->context == context)
+                free_block(b);
         }
-    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -139,7 +180,7 @@ void emu_pool_retire(CUmemoryPool pool)
 {
     pthread_mutex_lock(&lock);
     pool->is_destroyed = true;
-    if (!has_blocks(pool))
+    if (!pool->block_count)
         free(pool);
     pthread_mutex_unlock(&lock);
 }
@@ -157,10 +198,9 @@ void emu_pool_measure(CUmemoryPool pool, size_t *used, size_t *high, bool reset)
 void emu_pool_forget(uint64_t address)
 {
     pthread_mutex_lock(&lock);
-    struct block **at = find_block(address), *block = *at;
+    struct block *block = find_block(address);
     if (block) {
         block->pool->used -= block->size;
-        *at = block->next;
         free_block(block);
     }
     pthread_mutex_unlock(&lock);
@@ -265,7 +305,7 @@ static CUresult take_block(struct step *out, CUmemoryPool pool, CUstream stream,
     if (!block && pool->size_max && pool->used + size > pool->size_max)
         result = CUDA_ERROR_OUT_OF_MEMORY;
     else if (!block)
-        result = new_block(&block, pool, stream->context, size);
+        result = new_block(&block, pool, stream->context, size, false);
     if (!result) {
         out->address = block->address;
         pool->used += size;
@@ -325,11 +365,9 @@ static CUresult release_block(struct step *out, CUstream stream, uint64_t addres
 
 static struct block *find_graphs_block(uint64_t address)
 {
-    struct block *b = blocks;
+    struct block *block = block_at(address);
 
-    while (b && (!b->is_graphs || b->address != address))
-        b = b->next;
-    return b;
+    return block && block->is_graphs ? block : NULL;
 }
 
 static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step);
@@ -344,8 +382,8 @@ static void measure_graphs(CUdevice device)
     uint64_t *sizes = graph_sizes[device];
     uint64_t used = 0, all = 0;
 
-    for (struct block *b = blocks; b; b = b->next)
-        if (b->is_graphs && b->pool->device == device) {
+    for (struct block *b = lists[LIST_GRAPHS]; b; b = b->next)
+        if (b->pool->device == device) {
             all += b->size;
             used += b->is_freed ? 0 : b->size;
         }
@@ -408,7 +446,7 @@ static CUresult begin_submit(const struct emu_command *command, CUstream stream)
     pthread_mutex_lock(&lock);
     struct block *block = find_graphs_block(step->address);
     if (block && block->is_freed) {
-        block->is_freed = false;
+        set_freed(block, false);
         block->pool->used += block->size;
         measure_graphs(block->pool->device);
     }
@@ -441,9 +479,7 @@ CUresult emu_block_prepare(struct emu_command **out, CUDA_MEM_ALLOC_NODE_PARAMS_
     if (result)
         return result;
     pthread_mutex_lock(&lock);
-    result = new_block(&block, pool, context, size);
-    if (!result)
-        block->is_freed = block->is_graphs = true;
+    result = new_block(&block, pool, context, size, true);
     pthread_mutex_unlock(&lock);
     *out = result ? NULL : emu_command_create(&begin_type, sizeof(struct step));
     if (!*out)
@@ -477,9 +513,9 @@ static CUresult release_block(struct step *out, CUstream stream, uint64_t addres
     CUresult result = CUDA_ERROR_INVALID_VALUE;
 
     pthread_mutex_lock(&lock);
-    struct block *block = *find_block(address);
+    struct block *block = find_block(address);
     if (block) {
-        block->is_freed = true;
+        set_freed(block, true);
         block->is_joined = emu_stream_is_blocking(stream);
         block->stream = stream;
         block->pool->used -= block->size;

@@ -28,6 +28,7 @@ struct CUmemPoolHandle_st {
     uint64_t settings[EMU_POOL_ATTRIBUTES]; /* kept and given back; they steer nothing here */
     /* The blocks' business (emu/cuda/memory/pool.c), under their lock. */
     bool is_destroyed; /* goes with its last block */
+    size_t block_count;
     size_t used;
     size_t used_high;
 };
