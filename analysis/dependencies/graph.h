@@ -35,6 +35,12 @@ int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reade
                               bool has_memory);
 void tsm_dependency_graph_finish(struct tsm_dependency_graph *g);
 
+/* Returns the name of a node's call. */
+static inline const char *tsm_dependency_node_call(const struct tsm_dependency_node *node)
+{
+    return node->schema ? node->schema->name : "unknown";
+}
+
 /* Returns the node of a record; NULL: it is none. */
 const struct tsm_dependency_node *tsm_dependency_graph_find(const struct tsm_dependency_graph *g,
                                                             uint64_t seq);

@@ -7,6 +7,7 @@
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/text/dot.h"
+#include "tools/text/graphml.h"
 #include "tools/text/edge.h"
 #include "tools/text/memory_edge.h"
 #include "tools/trace_open.h"
@@ -160,11 +161,6 @@ static void each_edge(const struct run *run,
                 visit(user, &g->edges[e]);
 }
 
-static const char *call_name(const struct tsm_dependency_node *node)
-{
-    return node->schema ? node->schema->name : "unknown";
-}
-
 /* ---- summary --------------------------------------------------------------------------------- */
 
 /* Counts of what is selected. */
@@ -251,7 +247,7 @@ static void make_useless(struct tsm_table *t, const struct run *run)
         tsm_table_number(t, node->seq);
         tsm_table_number(t, node->thread);
         put_stream(t, node);
-        tsm_table_text(t, call_name(node));
+        tsm_table_text(t, tsm_dependency_node_call(node));
     }
 }
 
@@ -281,7 +277,7 @@ static void put_conflict(struct tsm_table *t, const struct run *run,
     tsm_table_text(t, tsm_dependency_reason_name(edge->reason));
     tsm_table_text(t, edge->is_unordered ? "none" : "known");
     tsm_memory_edge_cells(t, edge);
-    tsm_table_text(t, call_name(from));
+    tsm_table_text(t, tsm_dependency_node_call(from));
     tsm_table_text(t, from->kernel);
 }
 
@@ -344,7 +340,7 @@ static void print_summary(const struct run *run)
 static void json_node(struct tsm_json *j, const struct tsm_dependency_node *node)
 {
     tsm_json_put_u64(j, "seq", node->seq);
-    tsm_json_put_string(j, "call", call_name(node));
+    tsm_json_put_string(j, "call", tsm_dependency_node_call(node));
     tsm_json_put_string(j, "kernel", node->kernel);
     tsm_json_name(j, "stream");
     if (node->stream == SBT_STREAM_NONE)
@@ -394,16 +390,6 @@ static void print_json(const struct run *run)
     tsm_json_end(&j);
 }
 
-/* Writes text inside of an element, with what would end it replaced. */
-static void put_escaped(const char *text)
-{
-    for (const char *c = tsm_clean(text); *c; c++)
-        if (strchr("<>&\"", *c))
-            printf("&#%d;", *c);
-        else
-            putchar(*c);
-}
-
 static bool is_drawn(void *user, const struct tsm_dependency_node *node)
 {
     return is_selected(user, node);
@@ -420,40 +406,12 @@ static int print_dot(const struct run *run)
     return tsm_dot_print(&dot) ? tsm_complain_error() : TSM_EXIT_OK;
 }
 
-static void graphml_edge(void *user, const struct tsm_dependency *edge)
-{
-    printf("<edge source=\"n%" PRIu64 "\" target=\"n%" PRIu64 "\"><data key=\"reason\">%s</data>"
-           "<data key=\"redundant\">%s</data></edge>\n",
-           edge->from, edge->to, tsm_dependency_reason_name(edge->reason),
-           edge->is_redundant ? "true" : "false");
-}
-
 static void print_graphml(const struct run *run)
 {
-    const struct tsm_dependency_graph *g = &run->graph;
-
-    printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-           "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
-           "<key id=\"call\" for=\"node\" attr.name=\"call\" attr.type=\"string\"/>\n"
-           "<key id=\"stream\" for=\"node\" attr.name=\"stream\" attr.type=\"long\"/>\n"
-           "<key id=\"thread\" for=\"node\" attr.name=\"thread\" attr.type=\"long\"/>\n"
-           "<key id=\"reason\" for=\"edge\" attr.name=\"reason\" attr.type=\"string\"/>\n"
-           "<key id=\"redundant\" for=\"edge\" attr.name=\"redundant\" attr.type=\"boolean\"/>\n"
-           "<graph edgedefault=\"directed\">\n");
-    for (size_t i = 0; i < g->node_count; i++) {
-        const struct tsm_dependency_node *n = &g->nodes[i];
-
-        if (!is_selected(run, n))
-            continue;
-        printf("<node id=\"n%" PRIu64 "\"><data key=\"call\">", n->seq);
-        put_escaped(n->kernel ? n->kernel : call_name(n));
-        printf("</data>");
-        if (n->stream != SBT_STREAM_NONE)
-            printf("<data key=\"stream\">%u</data>", n->stream);
-        printf("<data key=\"thread\">%u</data></node>\n", n->thread);
-    }
-    each_edge(run, graphml_edge, NULL);
-    printf("</graph>\n</graphml>\n");
+    tsm_graphml_print(&(struct tsm_graphml){.graph = &run->graph,
+                                            .has_redundant = !run->v->needed,
+                                            .is_shown = is_drawn,
+                                            .user = (void *)(uintptr_t)run});
 }
 
 /* ---- searches -------------------------------------------------------------------------------- */
@@ -493,7 +451,7 @@ static void put_step(struct tsm_table *t, const struct tsm_dependency_step *step
     else
         tsm_table_text(t, edge ? tsm_edge_object(object, edge) : NULL);
     tsm_table_number_or_unknown(t, edge, edge ? edge->to : 0);
-    tsm_table_text(t, call_name(step->node));
+    tsm_table_text(t, tsm_dependency_node_call(step->node));
     tsm_table_text(t, step->node->kernel);
 }
 

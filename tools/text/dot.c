@@ -24,8 +24,10 @@ enum look { LOOK_KERNEL, LOOK_COPY, LOOK_ORDER, LOOK_OTHER, LOOK_HOST, LOOK_COUN
 static const struct {
     const char *what, *fill;
 } looks[LOOK_COUNT] = {
-    [LOOK_KERNEL] = {"kernel, graph, submit", "#cfe2f3"}, [LOOK_COPY] = {"copy, fill", "#fff2cc"},
-    [LOOK_ORDER] = {"event, wait", "#ffffff"},    [LOOK_OTHER] = {"other command", "#e8e8e8"},
+    [LOOK_KERNEL] = {"kernel, graph, submit", "#cfe2f3"},
+    [LOOK_COPY] = {"copy, fill", "#fff2cc"},
+    [LOOK_ORDER] = {"event, wait", "#ffffff"},
+    [LOOK_OTHER] = {"other command", "#e8e8e8"},
     [LOOK_HOST] = {"the program's", "#f4cccc"},
 };
 
@@ -93,11 +95,6 @@ static enum look look_of(const struct tsm_dependency_node *n)
     }
 }
 
-static const char *call_name(const struct tsm_dependency_node *n)
-{
-    return n->schema ? n->schema->name : "unknown";
-}
-
 /* Skips what begins all names of an API's calls, as in "xyCopyAsync". */
 static const char *stem_of(const char *name)
 {
@@ -134,7 +131,7 @@ static void put_name(const struct tsm_dependency_node *n)
     char *demangled = n->kernel ? tsm_demangle(n->kernel) : NULL;
     const char *name = tsm_clean(demangled   ? demangled
                                  : n->kernel ? n->kernel
-                                             : stem_of(call_name(n)));
+                                             : stem_of(tsm_dependency_node_call(n)));
     const size_t whole = name_size(n, name);
     size_t size = whole > NAME_MAX ? NAME_MAX - 1 : whole;
 
@@ -157,7 +154,7 @@ static void put_node(const struct tsm_dependency_node *n)
            : look == LOOK_HOST ? ", style=\"rounded,filled\""
                                : "",
            n->seq);
-    put_text(tsm_clean(call_name(n)), SIZE_MAX);
+    put_text(tsm_clean(tsm_dependency_node_call(n)), SIZE_MAX);
     if (n->kernel) {
         putchar(' ');
         put_text(tsm_clean(n->kernel), SIZE_MAX);
