@@ -21,6 +21,7 @@ enum ptx_base {
     PTX_BASE_FRAME,   /* registers of the running function */
     PTX_BASE_POOL,    /* the module's constants */
     PTX_BASE_SPECIAL, /* special registers, laid out as in emu/ptx/exec/special.h */
+    PTX_BASE_STAGE,   /* of an instruction that lanes execute together in several places */
     PTX_BASE_COUNT,
 };
 #define PTX_OP_BASE_MASK 3u
@@ -71,8 +72,8 @@ enum ptx_space {
     PTX_SPACE_GLOBAL,
     PTX_SPACE_SHARED,
     PTX_SPACE_LOCAL,
-    PTX_SPACE_PARAM, /* of the kernel */
-    PTX_SPACE_FRAME, /* local, relative to the running function's local frame */
+    PTX_SPACE_PARAM,   /* of the kernel */
+    PTX_SPACE_FRAME,   /* local, relative to the running function's local frame */
     PTX_SPACE_CLUSTER, /* shared memory of any block of the cluster */
     PTX_SPACE_COUNT,
 };

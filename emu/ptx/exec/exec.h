@@ -71,13 +71,13 @@ struct ptx_warp {
     uint32_t mask;   /* of these, the lanes for which the instruction's guard holds */
     uint8_t *base[PTX_BASE_COUNT];
     enum ptx_stop stop;
-    uint64_t steps;     /* warp-instructions so far */
-    uint64_t counted;   /* of these, already in run->instructions */
+    uint64_t steps;      /* warp-instructions so far */
+    uint64_t counted;    /* of these, already in run->instructions */
     uint64_t first_step; /* of these, before its block began */
-    uint64_t slice_end; /* when `steps` gets here, yield at the next backward branch */
-    uint32_t carry;     /* CC.CF, a bit a lane */
-    uint32_t polls;     /* reads in this slice that another thread may be about to change */
-    uint32_t spins;     /* slices in a row that ended by polling, with nothing else to run */
+    uint64_t slice_end;  /* when `steps` gets here, yield at the next backward branch */
+    uint32_t carry;      /* CC.CF, a bit a lane */
+    uint32_t polls;      /* reads in this slice that another thread may be about to change */
+    uint32_t spins;      /* slices in a row that ended by polling, with nothing else to run */
     struct ptx_frame *frame;
     uint8_t join;
     int8_t current; /* index of the running group */
@@ -126,11 +126,11 @@ struct ptx_shared_race;
 /* Blocks that are resident together; one, where nothing asks for more. */
 struct ptx_cluster {
     uint32_t count;
-    uint32_t alive;  /* threads that have not exited */
-    uint32_t next;   /* block, by rank, to have a turn */
-    uint64_t order;  /* of its start in the launch */
-    bool is_arrived; /* somebody has come to its barrier */
-    bool is_used;    /* has run before */
+    uint32_t alive;               /* threads that have not exited */
+    uint32_t next;                /* block, by rank, to have a turn */
+    uint64_t order;               /* of its start in the launch */
+    bool is_arrived;              /* somebody has come to its barrier */
+    bool is_used;                 /* has run before */
     struct ptx_shared_race *race; /* the observer's own; NULL: nothing looks for races */
     struct ptx_cluster *spare;
     struct ptx_block *blocks[];
@@ -163,7 +163,7 @@ struct ptx_run {
     uint32_t shared_size;     /* with what is reserved */
     uint32_t shared_reserved; /* where that starts, after the program's own */
     uint64_t local_stride;
-    uint32_t threads; /* a block */
+    uint32_t threads;       /* a block */
     uint32_t cluster[3];    /* blocks */
     uint32_t cluster_count; /* their product */
     struct ptx_order order;
@@ -175,12 +175,12 @@ struct ptx_run {
     struct ptx_cluster *spare_clusters; /* finished, to use again */
     struct ptx_blocks *blocks; /* grid.h: shared by the launch's threads; a run is one thread's */
     struct ptx_parallel_launch *team; /* the other threads, NULL: none */
-    uint64_t fault_order;  /* of the cluster that failed */
+    uint64_t fault_order;             /* of the cluster that failed */
     bool is_helper;
     bool is_observed;                    /* every access to memory goes through ptx_addresses() */
     const struct ptx_observer *observer; /* NULL: nobody looks on */
     struct ptx_watching *watching;       /* the observer's own: emu/ptx/check/watching.h */
-    struct ptx_bound *images;      /* of the handles met so far: emu/ptx/texture/image.c */
+    struct ptx_bound *images;            /* of the handles met so far: emu/ptx/texture/image.c */
 };
 
 /* Has the driver said that [start, end) may be accessed? False: ask it. */
@@ -251,8 +251,8 @@ void ptx_stop_standing(struct ptx_block *block, enum ptx_fault_kind kind);
 void ptx_place_fill(struct ptx_place *place, const struct ptx_warp *warp,
                     const struct ptx_insn *insn, const struct ptx_frame *frame, unsigned lane);
 
-/* emu/ptx/handlers/memory.c: host addresses of `size` bytes for every lane of the mask at the instruction's
- * address (src[0] + imm); false after a fault. */
+/* emu/ptx/handlers/memory.c: host addresses of `size` bytes for every lane of the mask at the
+ * instruction's address (src[0] + imm); false after a fault. */
 bool ptx_addresses(struct ptx_warp *warp, const struct ptx_insn *insn, unsigned size, bool write,
                    uint8_t **out);
 /* One lane's; NULL after a fault. */
@@ -276,8 +276,19 @@ void ptx_warp_yield(struct ptx_warp *warp);
 /* Continue where the warp stopped; false when no group is ready. */
 bool ptx_warp_resume(struct ptx_warp *warp);
 /* At a .sync instruction: the lanes to run it for, 0 when the group has to wait for others. Lanes
- * may name different members, as the halves of a warp do that are tiles of their own. */
-uint32_t ptx_warp_gather(struct ptx_warp *warp, const struct ptx_insn *insn, ptx_op members);
+ * may name different members, as the halves of a warp do that are tiles of their own. *others: a
+ * bit for each group that has come to another instruction like this one, or to this one in another
+ * call: it is to be run for them, too, and they stand behind it already. */
+uint32_t ptx_warp_gather(struct ptx_warp *warp, const struct ptx_insn *insn, ptx_op members,
+                         uint32_t *others);
+/* The lanes of a group for which the instruction's guard holds. */
+uint32_t ptx_group_guarded(const struct ptx_warp *warp, const struct ptx_group *group,
+                           const struct ptx_insn *insn);
+/* Where an operand lies for the lanes of a group. */
+void *ptx_group_lanes(const struct ptx_warp *warp, const struct ptx_group *group, ptx_op op);
+/* No group can run: lanes that wait where paths meet again go on alone, for others may wait for
+ * them. Returns false if there are none. */
+bool ptx_warp_let_go(struct ptx_warp *warp);
 /* Returns the lanes of `run` that name the same members as its lowest lane. */
 uint32_t ptx_warp_part(const struct ptx_warp *warp, ptx_op members, uint32_t run);
 struct ptx_frame *ptx_frame_create(struct ptx_warp *warp, const struct ptx_code *code,

@@ -273,19 +273,39 @@ void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
         ptx_warp_switch(w);
 }
 
+static void leave_join(struct ptx_warp *w, unsigned k)
+{
+    uint32_t freed = w->joins[k].arrived;
+
+    release_join(w, k, w->joins[k].parent);
+    w->joins[k].expected &= ~freed;
+    if (!w->joins[k].expected)
+        w->open_joins &= ~(1ull << k);
+}
+
 static void let_waiting_go(struct ptx_warp *w)
 {
     unsigned k = w->join;
 
     while (k != PTX_JOIN_NONE && !w->joins[k].arrived)
         k = w->joins[k].parent;
-    if (k == PTX_JOIN_NONE)
-        return;
-    uint32_t freed = w->joins[k].arrived;
-    release_join(w, k, w->joins[k].parent);
-    w->joins[k].expected &= ~freed;
-    if (!w->joins[k].expected)
-        w->open_joins &= ~(1ull << k);
+    if (k != PTX_JOIN_NONE)
+        leave_join(w, k);
+}
+
+bool ptx_warp_let_go(struct ptx_warp *w)
+{
+    bool any = false;
+
+    for (uint64_t left = w->open_joins; left; left &= left - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(left);
+        if (!w->joins[k].arrived || w->joins[k].frame->code->info.target < 70)
+            continue;
+        leave_join(w, k);
+        any = true;
+    }
+    w->waits &= !any;
+    return any;
 }
 
 void ptx_warp_yield(struct ptx_warp *w)
@@ -352,28 +372,58 @@ static void split_members(struct ptx_warp *w, const struct ptx_insn *i, ptx_op m
     w->mask = same;
 }
 
+void *ptx_group_lanes(const struct ptx_warp *w, const struct ptx_group *g, ptx_op op)
+{
+    uint8_t *base = (op & PTX_OP_BASE_MASK) == PTX_BASE_FRAME ? g->frame->registers
+                                                              : w->base[op & PTX_OP_BASE_MASK];
+
+    return base + (op & ~(PTX_OP_UNIT - 1));
+}
+
+uint32_t ptx_group_guarded(const struct ptx_warp *w, const struct ptx_group *g,
+                           const struct ptx_insn *i)
+{
+    uint32_t bits;
+
+    if (i->guard == PTX_OP_NONE)
+        return g->mask;
+    bits = *(const uint32_t *)ptx_group_lanes(w, g, i->guard);
+    return g->mask & (i->guard & PTX_OP_NOT ? ~bits : bits);
+}
+
+/* Tests whether lanes at both instructions may execute them together: by what the instruction does,
+ * not by where it stands. */
+static bool is_alike(const struct ptx_insn *a, const struct ptx_insn *b)
+{
+    return a->fn == b->fn &&
+           (a->flags & PTX_F_ANYWHERE || (a->flags == b->flags && a->type == b->type));
+}
+
 /* Groups at the same instruction of the same call may be run together: their lanes are lanes of the
- * same registers. At other instructions a plain bar.warp.sync needs only their presence. */
-uint32_t ptx_warp_gather(struct ptx_warp *w, const struct ptx_insn *i, ptx_op members)
+ * same registers. Of a plain bar.warp.sync elsewhere only the presence is needed. */
+uint32_t ptx_warp_gather(struct ptx_warp *w, const struct ptx_insn *i, ptx_op members,
+                         uint32_t *others)
 {
     split_members(w, i, members);
     uint32_t need = member_lanes(w, members);
     uint32_t present = w->active;
     uint32_t run = w->mask;
 
+    *others = 0;
     if (!(need & ~present))
         return run;
     for (unsigned k = 0; k < PTX_LANES; k++) {
         const struct ptx_group *g = &w->groups[k];
-        bool same = g->pc == i && g->frame == w->frame;
-        if (g->state != PTX_GROUP_SYNC || g->wait != need || g->pc->fn != i->fn)
+        if (g->state != PTX_GROUP_SYNC || g->wait != need || !is_alike(g->pc, i))
             continue;
-        if (same || i->flags & PTX_F_ANYWHERE) {
-            present |= g->mask;
-            run |= same ? g->mask : 0;
-        }
+        present |= g->mask;
+        if (g->pc == i && g->frame == w->frame)
+            run |= ptx_group_guarded(w, g, i);
+        else if (!(i->flags & PTX_F_ANYWHERE))
+            *others |= 1u << k;
     }
     if (need & ~present) {
+        *others = 0;
         w->pc = i;
         ptx_warp_park(w, PTX_GROUP_SYNC, need);
         ptx_warp_switch(w);

@@ -117,6 +117,16 @@ static bool is_stopped(struct ptx_run *run, struct ptx_block *block)
     return run->faulted;
 }
 
+/* Lets lanes go on that wait for others of their warp, when all wait. */
+static bool let_go(struct ptx_block *block)
+{
+    bool any = false;
+
+    for (uint32_t k = 0; k < block->warp_count; k++)
+        any |= block->warps[k]->alive && ptx_warp_let_go(block->warps[k]);
+    return any;
+}
+
 /* A block's turn: until it is finished, a fault, or others ought to run. */
 static void run_turn(struct ptx_run *run, struct ptx_block *block)
 {
@@ -125,7 +135,7 @@ static void run_turn(struct ptx_run *run, struct ptx_block *block)
             return;
         uint32_t alive = block->alive;
         if (!run_round(run, block)) {
-            if (!ptx_cluster_is_ready(block->cluster))
+            if (!ptx_cluster_is_ready(block->cluster) && !let_go(block))
                 ptx_stop_standing(block, PTX_FAULT_HANG);
             return;
         }
