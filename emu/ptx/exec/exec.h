@@ -281,10 +281,10 @@ bool ptx_warp_resume(struct ptx_warp *warp);
  * call: it is to be run for them, too, and they stand behind it already. */
 uint32_t ptx_warp_gather(struct ptx_warp *warp, const struct ptx_insn *insn, ptx_op members,
                          uint32_t *others);
-/* The lanes of a group for which the instruction's guard holds. */
+/* Returns the lanes of a group for which the instruction's guard holds. */
 uint32_t ptx_group_guarded(const struct ptx_warp *warp, const struct ptx_group *group,
                            const struct ptx_insn *insn);
-/* Where an operand lies for the lanes of a group. */
+/* Returns the place of an operand for the lanes of a group. */
 void *ptx_group_lanes(const struct ptx_warp *warp, const struct ptx_group *group, ptx_op op);
 /* No group can run: lanes that wait where paths meet again go on alone, for others may wait for
  * them. Returns false if there are none. */
