@@ -60,9 +60,14 @@ static const char text[] =
                                                                         "[fixed+4]; st.global.u32 "
                                                                         "[%a], %r1;\n")
                                 KERNEL(
-                                    "async",
-                                    "mov.u32 %r1, all; cp.async.ca.shared.global [%r1], [%b], 4;\n"
-                                    "cp.async.wait_all; bar.sync 0; st.global.u32 [%a], %i;\n")
+                                    "async", "mov.u32 %r1, all; cp.async.ca.shared.global [%r1], "
+                                             "[%b], 4;\n"
+                                             "cp.async.wait_all; bar.sync 0; st.global.u32 [%a], "
+                                             "%i;\n") KERNEL("async_part",
+                                                             "mov.u32 %r1, all; mov.u32 %r2, 3;\n"
+                                                             "cp.async.ca.shared.global [%r1], "
+                                                             "[%b], 4, %r2;\n"
+                                                             "cp.async.wait_all;\n")
                                     KERNEL("bulk",
                                            "mov.u32 %r1, all; setp.eq.u32 %p1, %i, 0;\n"
                                            "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%a], "
@@ -172,6 +177,7 @@ static void test_kernels(void)
     check(launch("private", 2, 32, a, b), "private", 0, NULL);
     EXPECT(launch("table_of", 1, 1, a, b), "table_of", {table + 4, 4, R}, {a, 4, W});
     KERNEL_IS("async", 1, 8, {a, 32, W}, {b, 32, R});
+    KERNEL_IS("async_part", 1, 1, {b, 3, R});
     KERNEL_IS("bulk", 1, 32, {a, 64, W});
     KERNEL_IS("bulk_add", 1, 32, {a, 64, R | W});
 }
