@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "api/cuda/abi_times.h"
 #include "tests/emu/emu_test.h"
@@ -59,15 +60,15 @@ static const char text[] =
                                                                         "ld.const.u32 %r1, "
                                                                         "[fixed+4]; st.global.u32 "
                                                                         "[%a], %r1;\n")
-                                KERNEL(
-                                    "async", "mov.u32 %r1, all; cp.async.ca.shared.global [%r1], "
-                                             "[%b], 4;\n"
-                                             "cp.async.wait_all; bar.sync 0; st.global.u32 [%a], "
-                                             "%i;\n") KERNEL("async_part",
-                                                             "mov.u32 %r1, all; mov.u32 %r2, 3;\n"
-                                                             "cp.async.ca.shared.global [%r1], "
-                                                             "[%b], 4, %r2;\n"
-                                                             "cp.async.wait_all;\n")
+                                KERNEL("async",
+                                       "mov.u32 %r1, all; cp.async.ca.shared.global [%r1], "
+                                       "[%b], 4;\n"
+                                       "cp.async.wait_all; bar.sync 0; st.global.u32 [%a], "
+                                       "%i;\n") KERNEL("async_part",
+                                                       "mov.u32 %r1, all; mov.u32 %r2, 3;\n"
+                                                       "cp.async.ca.shared.global [%r1], "
+                                                       "[%b], 4, %r2;\n"
+                                                       "cp.async.wait_all;\n")
                                     KERNEL("bulk",
                                            "mov.u32 %r1, all; setp.eq.u32 %p1, %i, 0;\n"
                                            "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%a], "
@@ -87,6 +88,8 @@ static const char text[] =
                                                         "ld.param.u64 %d2, [b]; mov.u32 %r1, 0;\n"
                                                         "tex.2d.v4.u32.s32 {%r3, %r4, %r5, %r6}, "
                                                         "[%d2, {%r1, %r1}];\n");
+
+#define ROOM (4200u * 2048) /* of a */
 
 static const struct tsm_emu_times *times;
 static CUmodule module;
@@ -213,6 +216,23 @@ static void test_many(void)
     times->drop(ticket);
     EXPECT(launch("apart", 2, 1024, a, b), "apart", {a, 8 * 2047 + 2, W | SOME});
     KERNEL_IS("pages", 64, 32, {a, 4100 * 2047 + 1, W | SOME});
+}
+
+/* A million ranges: they are joined as they come, not kept until the end. */
+static void test_millions(void)
+{
+    struct tsm_emu_ticket *ticket;
+    struct rusage before, after;
+
+    OK(cuMemsetD8_v2(a, 0, ROOM));
+    getrusage(RUSAGE_SELF, &before);
+    ticket = launch("apart", ROOM / 8 / 1024, 1024, a, b);
+    OK(cuCtxSynchronize());
+    getrusage(RUSAGE_SELF, &after);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    CHECK(after.ru_maxrss - before.ru_maxrss < 24 * 1024);
+#endif
+    EXPECT(ticket, "apart", {a, ROOM - 6, W | SOME});
 }
 
 static void test_images(void)
@@ -354,11 +374,12 @@ int main(void)
     context = test_context();
     CHECK(function && (times = function()) && times->version >= 3);
     OK(cuModuleLoadData(&module, text));
-    OK(cuMemAlloc_v2(&a, 4200 * 2048));
+    OK(cuMemAlloc_v2(&a, ROOM));
     OK(cuMemAlloc_v2(&b, 65536));
     test_kernels();
     test_constant();
     test_many();
+    test_millions();
     test_images();
     test_others();
     test_graphs();
