@@ -190,11 +190,14 @@ static void test_constant(void)
 {
     struct tsm_emu_ticket *ticket = launch("constant", 1, 1, a, b);
     const uint64_t(*list)[3];
-    size_t count;
+    CUdeviceptr fixed;
+    size_t count, size;
 
+    OK(cuModuleGetGlobal_v2(&fixed, &size, module, "fixed"));
     OK(cuCtxSynchronize());
     CHECK(times->accesses(ticket, &list, &count));
     CHECK_EQ_INT(count, 2);
+    CHECK_EQ_INT(list[list[0][0] == a][0], fixed + 4);
     CHECK_EQ_INT(list[list[0][0] == a][1], 4);
     CHECK_EQ_INT(list[list[0][0] == a][2], R);
     times->drop(ticket);
