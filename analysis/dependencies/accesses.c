@@ -224,13 +224,15 @@ static int add_stored(const struct command *c)
 
 /* ---- observed accesses ----------------------------------------------------------------------- */
 
+/* Arrays may have gone since, and others come to their place, without a word. */
 static int add_observed_range(const struct command *c, const struct tsm_observed_range *range)
 {
+    const bool is_sure = !(range->flags & (SBT_ACCESS_SOME | SBT_ACCESS_ARRAY));
+
     return add(c->a,
                &(struct tsm_access){.start = range->start,
                                     .size = range->size,
-                                    .kind = range->flags & SBT_ACCESS_SOME ? TSM_ACCESS_REACHABLE
-                                                                           : TSM_ACCESS_OBSERVED,
+                                    .kind = is_sure ? TSM_ACCESS_OBSERVED : TSM_ACCESS_REACHABLE,
                                     .reads = range->flags & SBT_ACCESS_READ,
                                     .writes = range->flags & SBT_ACCESS_WRITTEN});
 }
@@ -244,13 +246,18 @@ static int add_observed(const struct command *c)
     return error;
 }
 
+static bool is_of_array(const struct tsm_observed_range *range)
+{
+    return range->flags & SBT_ACCESS_ARRAY;
+}
+
 /* Tests whether it came to arrays, which others access as objects, not by an address. */
 static bool meets_arrays(const struct command *c)
 {
     bool found = false;
 
     for (size_t i = 0; i < c->observed_count && !found; i++)
-        found = c->observed[i].flags & SBT_ACCESS_ARRAY;
+        found = is_of_array(&c->observed[i]);
     return found;
 }
 
@@ -400,7 +407,20 @@ static int add_observed_rows(const struct command *c)
     int error = 0;
 
     for (size_t i = 0; i < c->observed_count && !error; i++)
-        if (holder(c->memory, c->observed[i].start) || is_variable(c->a, c->observed[i].start))
+        if (!is_of_array(&c->observed[i]) &&
+            (holder(c->memory, c->observed[i].start) || is_variable(c->a, c->observed[i].start)))
+            error = add_observed_range(c, &c->observed[i]);
+    return error;
+}
+
+/* Adds the texels of arrays that were observed: kernels reach arrays that their arguments do not
+ * name, by handles in memory and by texture references. */
+static int add_observed_arrays(const struct command *c)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < c->observed_count && !error; i++)
+        if (is_of_array(&c->observed[i]))
             error = add_observed_range(c, &c->observed[i]);
     return error;
 }
@@ -451,6 +471,8 @@ static int note_ranges(const struct command *c)
         if (!error)
             error = add_range(c, SBT_ROLE_HOST_DST, false);
     }
+    if (!error)
+        error = add_observed_arrays(c);
     if (!error)
         error = add_fields(c);
     return error ? error : note_sent(c, role_of(c, SBT_ROLE_DST));

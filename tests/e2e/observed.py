@@ -217,6 +217,16 @@ def needed():
     assert seen['observed', 'different'] > seen.get(('observed', 'same'), 0), seen  # of bytes that nobody reads the order does not matter
 
 
+def arrays():
+    """Kernels meet the copies to arrays that no argument of theirs names."""
+    record('a.sbt', ['bindless'])
+    graph = json.loads(tool('graph', '--memory', '--json', 'a.sbt'))
+    nodes = {node['seq']: node for node in graph['nodes']}
+    met = {nodes[edge['to']]['kernel'] for edge in graph['edges']
+           if edge.get('unordered') and edge['reason'] == 'read after write' and nodes[edge['from']]['call'].startswith('cuMemcpy2DAsync')}
+    assert met == {'by_memory', 'by_reference', 'beside'}, met
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     for module in (memory_edges, critical, spread, needed_edges):
@@ -224,6 +234,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.environ['TS_ACCESSES'] = '1'
     conflicts()
     graphs()
+    arrays()
     for words in (['conflicts', 'random', '5', '300'], ['conflicts', 'random', '6', '300'], ['copies']):
         record('s.sbt', words)
         print(f'{" ".join(words)}: %u contributed, %u more are shown' % compare_slices('s.sbt', read('s.sbt'), 0.5))

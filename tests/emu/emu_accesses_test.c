@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "api/cuda/abi_times.h"
 #include "tests/emu/emu_test.h"
@@ -59,10 +60,15 @@ static const char text[] =
                                                                         "ld.const.u32 %r1, "
                                                                         "[fixed+4]; st.global.u32 "
                                                                         "[%a], %r1;\n")
-                                KERNEL(
-                                    "async",
-                                    "mov.u32 %r1, all; cp.async.ca.shared.global [%r1], [%b], 4;\n"
-                                    "cp.async.wait_all; bar.sync 0; st.global.u32 [%a], %i;\n")
+                                KERNEL("async",
+                                       "mov.u32 %r1, all; cp.async.ca.shared.global [%r1], "
+                                       "[%b], 4;\n"
+                                       "cp.async.wait_all; bar.sync 0; st.global.u32 [%a], "
+                                       "%i;\n") KERNEL("async_part",
+                                                       "mov.u32 %r1, all; mov.u32 %r2, 3;\n"
+                                                       "cp.async.ca.shared.global [%r1], "
+                                                       "[%b], 4, %r2;\n"
+                                                       "cp.async.wait_all;\n")
                                     KERNEL("bulk",
                                            "mov.u32 %r1, all; setp.eq.u32 %p1, %i, 0;\n"
                                            "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%a], "
@@ -82,6 +88,8 @@ static const char text[] =
                                                         "ld.param.u64 %d2, [b]; mov.u32 %r1, 0;\n"
                                                         "tex.2d.v4.u32.s32 {%r3, %r4, %r5, %r6}, "
                                                         "[%d2, {%r1, %r1}];\n");
+
+#define ROOM (4200u * 2048) /* of a */
 
 static const struct tsm_emu_times *times;
 static CUmodule module;
@@ -172,6 +180,7 @@ static void test_kernels(void)
     check(launch("private", 2, 32, a, b), "private", 0, NULL);
     EXPECT(launch("table_of", 1, 1, a, b), "table_of", {table + 4, 4, R}, {a, 4, W});
     KERNEL_IS("async", 1, 8, {a, 32, W}, {b, 32, R});
+    KERNEL_IS("async_part", 1, 1, {b, 3, R});
     KERNEL_IS("bulk", 1, 32, {a, 64, W});
     KERNEL_IS("bulk_add", 1, 32, {a, 64, R | W});
 }
@@ -181,11 +190,14 @@ static void test_constant(void)
 {
     struct tsm_emu_ticket *ticket = launch("constant", 1, 1, a, b);
     const uint64_t(*list)[3];
-    size_t count;
+    CUdeviceptr fixed;
+    size_t count, size;
 
+    OK(cuModuleGetGlobal_v2(&fixed, &size, module, "fixed"));
     OK(cuCtxSynchronize());
     CHECK(times->accesses(ticket, &list, &count));
     CHECK_EQ_INT(count, 2);
+    CHECK_EQ_INT(list[list[0][0] == a][0], fixed + 4);
     CHECK_EQ_INT(list[list[0][0] == a][1], 4);
     CHECK_EQ_INT(list[list[0][0] == a][2], R);
     times->drop(ticket);
@@ -207,6 +219,23 @@ static void test_many(void)
     times->drop(ticket);
     EXPECT(launch("apart", 2, 1024, a, b), "apart", {a, 8 * 2047 + 2, W | SOME});
     KERNEL_IS("pages", 64, 32, {a, 4100 * 2047 + 1, W | SOME});
+}
+
+/* A million ranges: they are joined as they come, not kept until the end. */
+static void test_millions(void)
+{
+    struct tsm_emu_ticket *ticket;
+    struct rusage before, after;
+
+    OK(cuMemsetD8_v2(a, 0, ROOM));
+    getrusage(RUSAGE_SELF, &before);
+    ticket = launch("apart", ROOM / 8 / 1024, 1024, a, b);
+    OK(cuCtxSynchronize());
+    getrusage(RUSAGE_SELF, &after);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    CHECK(after.ru_maxrss - before.ru_maxrss < 24 * 1024);
+#endif
+    EXPECT(ticket, "apart", {a, ROOM - 6, W | SOME});
 }
 
 static void test_images(void)
@@ -348,11 +377,12 @@ int main(void)
     context = test_context();
     CHECK(function && (times = function()) && times->version >= 3);
     OK(cuModuleLoadData(&module, text));
-    OK(cuMemAlloc_v2(&a, 4200 * 2048));
+    OK(cuMemAlloc_v2(&a, ROOM));
     OK(cuMemAlloc_v2(&b, 65536));
     test_kernels();
     test_constant();
     test_many();
+    test_millions();
     test_images();
     test_others();
     test_graphs();

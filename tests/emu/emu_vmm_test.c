@@ -26,6 +26,24 @@ static void test_new_memory(CUdeviceptr wish)
     CHECK_EQ_INT(out, 0);
 }
 
+/* A reservation that begins before the place where memory of the host usually begins: when it has
+ * gone, all of its place is free. */
+static void test_across(void)
+{
+    void *first, *second, *third;
+    CUdeviceptr p;
+
+    OK(cuMemAllocHost_v2(&first, 4096));
+    OK(cuMemFreeHost(first));
+    OK(cuMemAddressReserve(&p, 64 * MIB2, 0, ((uintptr_t)first & ~(MIB2 - 1)) - MIB2, 0));
+    OK(cuMemAllocHost_v2(&second, 4096));
+    OK(cuMemAddressFree(p, 64 * MIB2));
+    OK(cuMemAllocHost_v2(&third, 4096));
+    CHECK_EQ_INT((uintptr_t)third, (uintptr_t)first);
+    OK(cuMemFreeHost(second));
+    OK(cuMemFreeHost(third));
+}
+
 int main(void)
 {
     CUcontext context = test_context();
@@ -87,6 +105,7 @@ int main(void)
     OK(cuMemAddressFree(taken, 4 * MIB2));
 
     test_new_memory(wish);
+    test_across();
     OK(cuCtxDestroy_v2(context));
     return check_result();
 }

@@ -44,13 +44,16 @@ static bool is_kind(const struct emu_range *place, enum place_kind kind)
     return place && (uintptr_t)place->item == kind;
 }
 
-/* Notes that there is a gap from `start` to the place that was at `gone`, and behind. */
-static void note_gap(struct window *w, uint64_t start, uint64_t gone)
+/* Notes that there is a gap from `start` to the place that was there, and behind. That one may
+ * begin before the window: reservations lie where the program wishes. */
+static void note_gap(struct window *w, uint64_t start, const struct emu_range *gone)
 {
-    if (gone < w->start || gone >= w->end)
+    const uint64_t first = gone->start > w->start ? gone->start : w->start;
+
+    if (first >= w->end || gone->start + gone->size <= w->start)
         return;
-    if (gone < w->full_until)
-        w->full_until = gone;
+    if (first < w->full_until)
+        w->full_until = first;
     for (unsigned i = 0; i < 64; i++)
         if (start < w->hints[i].until)
             w->hints[i].until = start;
@@ -58,13 +61,13 @@ static void note_gap(struct window *w, uint64_t start, uint64_t gone)
 
 static void erase(struct emu_range_place at)
 {
-    const uint64_t gone = emu_ranges_at(&places, at)->start;
+    const struct emu_range gone = *emu_ranges_at(&places, at);
     const struct emu_range *before = emu_ranges_before(&places, at);
     const uint64_t start = before ? before->start + before->size : 0;
 
     emu_ranges_remove(&places, at);
     for (size_t i = 0; i < EMU_WINDOW_COUNT; i++)
-        note_gap(&windows[i], start, gone);
+        note_gap(&windows[i], start, &gone);
 }
 
 static bool is_free(uint64_t address, uint64_t size)

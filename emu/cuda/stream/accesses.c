@@ -7,31 +7,14 @@
 #include "base/array.h"
 #include "emu/cuda/memory/memory.h"
 
+#define LIST_MAX (1u << 16)
+
 enum { ADDRESS, SIZE, FLAGS, PARTS };
 
 void emu_accesses_finish(struct emu_accesses *a)
 {
     free(a->list);
     *a = (struct emu_accesses){0};
-}
-
-bool emu_accesses_add(struct emu_accesses *a, uint64_t address, uint64_t size, uint64_t flags)
-{
-    if (!TSM_ARRAY_RESERVE(a->list, a->capacity, a->count + 1))
-        return false;
-    memcpy(a->list[a->count], (const uint64_t[PARTS]){address, size, flags}, sizeof(a->list[0]));
-    a->count += size != 0;
-    return true;
-}
-
-bool emu_accesses_add_all(struct emu_accesses *a, const struct emu_accesses *others)
-{
-    if (!TSM_ARRAY_RESERVE(a->list, a->capacity, a->count + others->count))
-        return false;
-    if (others->count)
-        memcpy(a->list[a->count], others->list, others->count * sizeof(a->list[0]));
-    a->count += others->count;
-    return true;
 }
 
 uint64_t emu_accesses_of_array(uint64_t address)
@@ -75,13 +58,52 @@ static void join(struct emu_accesses *a, uint64_t gap)
     a->count = a->count ? kept + 1 : 0;
 }
 
+static bool is_in_order(const struct emu_accesses *a)
+{
+    size_t i = 1;
+
+    while (i < a->count && by_address(a->list[i - 1], a->list[i]) <= 0)
+        i++;
+    return i >= a->count;
+}
+
 void emu_accesses_settle(struct emu_accesses *a)
 {
-    if (a->count)
+    if (!is_in_order(a))
         qsort(a->list, a->count, sizeof(*a->list), by_address);
     join(a, 0);
     for (uint64_t gap = 1; a->count > TSM_EMU_ACCESSES_MAX; gap *= 2)
         join(a, gap);
+}
+
+/* ---- adding ---- */
+
+/* Makes few of many: a launch may have millions, and the list is to have but some in the end. */
+static void keep_short(struct emu_accesses *a)
+{
+    if (a->count >= LIST_MAX)
+        emu_accesses_settle(a);
+}
+
+bool emu_accesses_add(struct emu_accesses *a, uint64_t address, uint64_t size, uint64_t flags)
+{
+    if (!TSM_ARRAY_RESERVE(a->list, a->capacity, a->count + 1))
+        return false;
+    memcpy(a->list[a->count], (const uint64_t[PARTS]){address, size, flags}, sizeof(a->list[0]));
+    a->count += size != 0;
+    keep_short(a);
+    return true;
+}
+
+bool emu_accesses_add_all(struct emu_accesses *a, const struct emu_accesses *others)
+{
+    if (!TSM_ARRAY_RESERVE(a->list, a->capacity, a->count + others->count))
+        return false;
+    if (others->count)
+        memcpy(a->list[a->count], others->list, others->count * sizeof(a->list[0]));
+    a->count += others->count;
+    keep_short(a);
+    return true;
 }
 
 bool emu_accesses_none(const struct emu_command *command, struct emu_accesses *out)

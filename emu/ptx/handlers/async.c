@@ -5,6 +5,22 @@
 
 #include <string.h>
 
+/* Reads the bytes that a lane copies: one by one where some of i->count are left out. */
+static bool read_part(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t from,
+                      uint32_t size, uint8_t *out)
+{
+    const uint32_t step = size == i->count ? size : 1;
+
+    for (uint32_t at = 0; at < size; at += step) {
+        const uint8_t *p = ptx_resolve(w, i, lane, PTX_SPACE_GLOBAL, from + at, step, false);
+
+        if (!p)
+            return false;
+        memcpy(out + at, p, step);
+    }
+    return true;
+}
+
 void ptx_run_copy(struct ptx_warp *w, const struct ptx_insn *i)
 {
     uint8_t *to[PTX_LANES];
@@ -17,13 +33,8 @@ void ptx_run_copy(struct ptx_warp *w, const struct ptx_insn *i)
         unsigned l = (unsigned)__builtin_ctz(left);
         uint32_t size = sizes && sizes[l] < i->count ? sizes[l] : i->count;
         uint8_t copy[16] = {0};
-        if (size) {
-            const uint8_t *p =
-                ptx_resolve(w, i, l, PTX_SPACE_GLOBAL, from[l], size == i->count ? size : 1, false);
-            if (!p || !ptx_resolve(w, i, l, PTX_SPACE_GLOBAL, from[l] + size - 1, 1, false))
-                return;
-            memcpy(copy, p, size);
-        }
+        if (!read_part(w, i, l, from[l], size, copy))
+            return;
         memcpy(to[l], copy, i->count);
     }
 }
