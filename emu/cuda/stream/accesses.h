@@ -32,7 +32,7 @@ uint64_t emu_accesses_of_array(uint64_t address);
 
 /* Puts them in order of their addresses and joins those that touch. As long as they are more than
  * TSM_EMU_ACCESSES_MAX, those near each other are joined, too, with what lies between; then the
- * flags say so. Ranges may overlap where their flags differ. */
+ * flags say so. Ranges may overlap. */
 void emu_accesses_settle(struct emu_accesses *accesses);
 
 /* Adds nothing: for commands that access nothing. */
