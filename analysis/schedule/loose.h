@@ -56,11 +56,13 @@ struct tsm_loose_wait {
     bool is_never;     /* nothing that is recorded brings the object to the value ... */
     uint64_t comes_to; /* ... but to this one at most */
     uint32_t choices;  /* commands that have not finished, any of which brings a counter to it */
-    bool is_unsure;    /* whether the object has come to the value is not known */
+    bool has_bringers; /* ... and all of these are known */
+    bool is_over;      /* the object has come to the value */
+    bool is_unsure;    /* whether it has is not known */
 };
 
-/* A command that has not finished brings the object of a wait to its value, alone or with others.
- */
+/* A command that has not finished brings the object of a wait to its value: alone, with others or,
+ * where there are choices, as well as others. */
 struct tsm_loose_bringer {
     uint32_t wait, command; /* places */
     bool is_begin;          /* when it has begun */
@@ -86,7 +88,7 @@ struct tsm_loose {
     size_t unfinished_count; /* commands that have not finished, or failed */
     struct tsm_failures failures;
     /* Commands that have not finished: */
-    struct tsm_loose_wait *waits;       /* by command, object */
+    struct tsm_loose_wait *waits;       /* by command, object, value */
     struct tsm_loose_bringer *bringers; /* by wait */
     struct tsm_loose_node *nodes;       /* by command */
     struct tsm_loose_node *cycles;      /* each waits for the next one of its cycle */

@@ -92,6 +92,12 @@ def check_open(way, note):
     assert [row['call'] for row in found['calls']] in ([], ['hsa_signal_wait_scacquire']), found['calls']
 
 
+def check_again(way):
+    """A signal that had the value for a while has ended waits for it, whatever it has now."""
+    rows = hang(way, 0)['open_ends']
+    assert [row['note'] for row in rows] == ['whether it comes there is not known', 'nothing recorded brings it there: it comes to 1'], rows
+
+
 def check_hangs():
     check_cycle('crossed', [BARRIER] * 4, ['signal', 'stream'] * 2)
     found = check_cycle('ring', [BARRIER] * 6, ['signal', 'stream'] * 3, other=3)
@@ -102,6 +108,8 @@ def check_hangs():
     check_open('open', 'nothing recorded brings it there: it comes to 1')
     check_open('too_high', 'nothing recorded brings it there: it comes to 2')
     check_open('unseen', 'whether it comes there is not known')
+    for way in ('again', 'added', 'reused'):
+        check_again(way)
     found = hang('goes_on', 0)
     assert not any(found[name] for name in ('cycles', 'open_ends', 'commands', 'calls')), found
 

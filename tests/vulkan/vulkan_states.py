@@ -106,6 +106,19 @@ def check_choice():
     assert [row['seq'] for row in found['open_ends']] == [found['commands'][2]['seq']], found
 
 
+def check_all_stuck():
+    """Two would let a command go on, and both wait for it."""
+    found, _ = hang('all', 1)
+    assert found['cycle_count'] == 1 and len(found['cycles']) == 2 and len(found['commands']) == 3 and not found['open_ends'], found
+    assert found['cycles'][0]['note'] == 'or one of 1 others', found['cycles']
+
+
+def check_steps():
+    """Of two values of one object that is the one that is waited for which is not there yet."""
+    found, _ = hang('steps', 1)
+    assert sorted((row['value'], row['address']) for row in found['cycles']) == [('v >= 1', 'VkSemaphore#2'), ('v >= 5', 'VkSemaphore#1')], found
+
+
 def check_hangs():
     check_cycle('crossed', ['signal', 'signal'], ['v >= 1', 'v >= 1'])
     check_cycle('behind', ['signal', 'stream'], ['v >= 7', None])
@@ -113,6 +126,8 @@ def check_hangs():
     check_open('unsent', 'v >= 2', 0)
     check_batches()
     check_choice()
+    check_all_stuck()
+    check_steps()
     found, left = hang('goes_on', 0)
     assert not any(found[name] for name in ('cycles', 'open_ends', 'commands', 'calls')) and not left, (found, left)
 
