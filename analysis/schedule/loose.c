@@ -76,6 +76,7 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
             traits & TSM_TRAIT_ONLY_WAITS || tsm_work_of_type(call->schema).work == TSM_WORK_ORDER,
         .is_present = traits & TSM_TRAIT_PRESENTS,
         .is_found = traits & TSM_TRAIT_FROM_QUEUE,
+        .is_unreturned = !call->is_wait && record->flags & SBT_RECORD_UNFINISHED,
         .over_ns = UINT64_MAX,
         .outcome = {.by = NONE}};
 

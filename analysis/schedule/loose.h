@@ -22,13 +22,15 @@ struct tsm_loose_command {
     uint64_t call_ns, returned_ns;
     uint32_t stream, device; /* places */
     uint32_t thread, stack;
-    uint32_t order;  /* place in `sorted` */
-    bool is_mark;    /* it has no work of its own: its time is that of its wait */
-    bool is_present; /* its queue goes on meanwhile */
-    bool is_found;   /* in a queue, perhaps later than the device found it there */
-    bool has_ended;  /* a time says so, whatever clock that is on */
-    bool has_time;   /* start_ns and end_ns are known, on the host's clock */
-    bool is_at_most; /* the end may have been earlier */
+    uint32_t order;     /* place in `sorted` */
+    bool is_unreturned; /* its call, which waits for nothing, had not returned: of its arguments
+                           nothing is known */
+    bool is_mark;       /* it has no work of its own: its time is that of its wait */
+    bool is_present;    /* its queue goes on meanwhile */
+    bool is_found;      /* in a queue, perhaps later than the device found it there */
+    bool has_ended;     /* a time says so, whatever clock that is on */
+    bool has_time;      /* start_ns and end_ns are known, on the host's clock */
+    bool is_at_most;    /* the end may have been earlier */
     uint64_t start_ns, end_ns, error_ns;
     uint64_t over_ns; /* it had ended by then, as far as others say; UINT64_MAX: nothing is said */
     struct tsm_command_outcome outcome;

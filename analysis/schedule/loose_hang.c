@@ -251,7 +251,7 @@ static bool is_ruled(const struct finding *f, uint32_t step)
     const struct tsm_loose *l = f->l;
     size_t at;
 
-    if (step % STEP_COUNT > STEP_STARTED)
+    if (step % STEP_COUNT > STEP_STARTED || l->commands[command].is_unreturned)
         return false;
     TSM_BISECT(at, l->wait_count, l->waits[at].command >= command);
     for (; at < l->wait_count && l->waits[at].command == command; at++)
@@ -401,7 +401,8 @@ static void explain(struct finding *f, uint32_t place)
     TSM_BISECT(at, l->wait_count, l->waits[at].command >= n->command);
     if (!e && f->is_free[step_of(place, STEP_BEGIN)])
         e = edge_of(f, step_of(place, STEP_STARTED));
-    n->reason = l->is_waiting ? TSM_HINDRANCE_WAITED : TSM_HINDRANCE_UNKNOWN;
+    n->reason = l->is_waiting && !l->commands[n->command].is_unreturned ? TSM_HINDRANCE_WAITED
+                                                                        : TSM_HINDRANCE_UNKNOWN;
     if (e) {
         n->next = l->nodes[real_step(f, e->to) / STEP_COUNT].command;
         n->reason = e->reason;

@@ -231,10 +231,14 @@ static int visit_step(void *user, const struct tsm_wait_step *step)
 static int add_call(void *user, const struct tsm_call_node *call)
 {
     struct finding *f = user;
-    const uint32_t left_out = SBT_RECORD_FAILED | SBT_RECORD_CAPTURED | SBT_RECORD_UNFINISHED;
+    const uint32_t left_out = SBT_RECORD_FAILED | SBT_RECORD_CAPTURED, flags = call->record->flags;
 
-    if (!call->schema || !tsm_loose_has(call->record->type) || call->record->flags & left_out)
+    if (!call->schema || !tsm_loose_has(call->record->type) || flags & left_out)
         return 0;
+    if (flags & SBT_RECORD_UNFINISHED) { /* of its arguments nothing is known */
+        f->l->is_unseen |= !call->is_wait && tsm_wait_way(call->schema);
+        return 0;
+    }
     f->record = call->record;
     f->command = call->is_command ? tsm_loose_find_command(f->l, call->record->seq) : NONE;
     return tsm_wait_each(tsm_wait_way(call->schema), f->reader, call->record, call->schema,

@@ -117,6 +117,15 @@ def check_steps():
     """Of two values of one object that is the one that is waited for which is not there yet."""
     found, _ = hang('steps', 1)
     assert sorted((row['value'], row['address']) for row in found['cycles']) == [('v >= 1', 'VkSemaphore#2'), ('v >= 5', 'VkSemaphore#1')], found
+    check_unreturned(*(row['seq'] for row in sorted(found['cycles'], key=lambda row: row['value'])))
+
+
+def check_unreturned(waits_behind, brings):
+    """A call that had not returned may have brought any value, and its command may wait for anything."""
+    subprocess.run([ALTER, 'a.sbt', 'b.sbt', 'flag', str(brings), '8'], check=True)
+    done = subprocess.run([TOOL, 'graph', '--hang', '--json', 'b.sbt'], capture_output=True, text=True, check=True)
+    rows = {row['seq']: (row['reason'], row['note']) for row in json.loads(done.stdout)['open_ends']}
+    assert rows == {waits_behind: ('signal', 'whether it comes there is not known'), brings: ('unknown', None)}, rows
 
 
 def check_hangs():
