@@ -245,6 +245,22 @@ static int add_call(void *user, const struct tsm_call_node *call)
                          visit_step, f);
 }
 
+/* A checkpoint has the values of some objects. */
+static int add_core(void *user, const struct sbt_record *record)
+{
+    struct finding *f = user;
+    struct tsm_wait_step step;
+    struct object *o;
+    uint64_t key;
+
+    if (!tsm_wait_of_state(record, &step, &key))
+        return 0;
+    o = object_of(f, key);
+    f->record = record;
+    f->command = NONE;
+    return o ? note_object(f, o, key, &step) : no_memory();
+}
+
 /* ---- who brings what --------------------------------------------------------------------------
  */
 
@@ -300,11 +316,28 @@ static bool add_lowering(struct finding *f, uint32_t wait, const struct object *
     return true;
 }
 
+/* Tests whether the command that waits brings the value itself, when it has ended. */
+static bool is_own(const struct tsm_loose_wait *w, const struct change *change)
+{
+    return change->command == w->command && !change->is_begin;
+}
+
+static uint32_t count_own(const struct finding *f, const struct tsm_loose_wait *w, size_t at,
+                          size_t end)
+{
+    uint32_t count = 0;
+
+    for (; at < end; at++)
+        count += is_own(w, &f->changes[at]);
+    return count;
+}
+
 /* Adds the commands of which any brings a counter to the value; nothing is said of too many. */
 static bool add_raising(struct finding *f, uint32_t wait, const struct object *o)
 {
     struct tsm_loose_wait *w = &f->l->waits[wait];
     size_t at, end;
+    bool is_itself;
 
     w->is_over = o->value >= w->value;
     if (w->is_over)
@@ -320,8 +353,13 @@ static bool add_raising(struct finding *f, uint32_t wait, const struct object *o
     TSM_BISECT(end, f->change_count, f->changes[end].object > w->object);
     w->choices = (uint32_t)(end - at);
     w->has_bringers = w->choices <= BRINGERS_MAX;
-    for (; w->has_bringers && at < end; at++)
-        if (!add_bringer(f, wait, &f->changes[at]))
+    if (!w->has_bringers)
+        return true;
+    w->choices -= count_own(f, w, at, end);
+    is_itself = !w->choices;
+    w->choices += is_itself;
+    for (; at < end; at++)
+        if ((is_itself || !is_own(w, &f->changes[at])) && !add_bringer(f, wait, &f->changes[at]))
             return false;
     return true;
 }
@@ -364,7 +402,7 @@ static int find_bringers(struct finding *f)
 int tsm_loose_values_find(struct tsm_loose *l, struct sbt_reader *reader)
 {
     struct finding f = {.l = l, .reader = reader};
-    const struct tsm_model_visitor visitor = {.user = &f, .call = add_call};
+    const struct tsm_model_visitor visitor = {.user = &f, .call = add_call, .core = add_core};
     struct tsm_model_counts counts;
     int error = tsm_model_pass(&counts, reader, NULL, &visitor);
 

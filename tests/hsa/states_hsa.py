@@ -51,9 +51,9 @@ def check_untimed():
     assert not ends(answer), 'the program has waited for all'
 
 
-def hang(way, status):
+def hang(way, status, **more):
     """Records a program until it says that it hangs."""
-    with subprocess.Popen(command('hsa_hangs', way), env=environment(), stdout=subprocess.PIPE, text=True) as program:
+    with subprocess.Popen(command('hsa_hangs', way), env=environment(**more), stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == 'hangs\n'
         try:
             program.wait(timeout=20 if way == 'goes_on' else 1)
@@ -85,8 +85,8 @@ def check_cycle(way, calls, reasons, other=1):
     return found
 
 
-def check_open(way, note):
-    found = hang(way, 0)
+def check_open(way, note, **more):
+    found = hang(way, 0, **more)
     row, = found['open_ends']
     assert row['reason'] == 'signal' and row['value'] == 'v == 0' and row['note'] == note and not found['cycles'], row
     assert [row['call'] for row in found['calls']] in ([], ['hsa_signal_wait_scacquire']), found['calls']
@@ -107,6 +107,7 @@ def check_hangs():
     check_cycle('late', [BARRIER] * 2, ['signal', 'stream'], other=2)
     check_open('open', 'nothing recorded brings it there: it comes to 1')
     check_open('too_high', 'nothing recorded brings it there: it comes to 2')
+    check_open('too_high', 'nothing recorded brings it there: it comes to 2', TS_START_CALL='60')  # lowered before recording began
     check_open('unseen', 'whether it comes there is not known')
     for way in ('again', 'added', 'reused'):
         check_again(way)

@@ -82,12 +82,13 @@ def check_cycle(way, reasons, values):
     assert all('timeline_send' in stacks[row['seq']] for row in rows if row['value']), stacks
 
 
-def check_open(way, value, comes_to):
-    found, left = hang(way, 0)
+def check_open(way, value, comes_to, **more):
+    found, left = hang(way, 0, **more)
     row, = found['open_ends']
     assert row['reason'] == 'signal' and row['value'] == value and row['note'].endswith(f'comes to {comes_to}'), row
     assert left == [(SUBMIT, 'not finished', 'signal', None), (SUBMIT, 'not finished', 'signal', row['seq'])], left
     assert not found['cycles'] and [call['call'] for call in found['calls']] in ([], ['vkDeviceWaitIdle']), found
+    assert found['commands'][1]['note'] is None, 'that it brings the value itself is no help'
 
 
 def check_batches():
@@ -132,6 +133,7 @@ def check_hangs():
     check_cycle('crossed', ['signal', 'signal'], ['v >= 1', 'v >= 1'])
     check_cycle('behind', ['signal', 'stream'], ['v >= 7', None])
     check_open('open', 'v >= 5', 3)
+    check_open('open', 'v >= 5', 3, TS_START_CALL='38')  # what was sent before recording began has ended
     check_open('unsent', 'v >= 2', 0)
     check_batches()
     check_choice()
