@@ -593,9 +593,28 @@ int tsm_objects_note(struct tsm_objects *o, const struct tsm_call_node *call,
                          (void *)(uintptr_t)&n);
 }
 
+static const struct tsm_object_visitor nobody;
+
+int tsm_objects_note_state(struct tsm_objects *o, const struct sbt_record *record,
+                           const struct tsm_object_visitor *visitor)
+{
+    const struct noting n = {o, NULL, visitor ? visitor : &nobody};
+    struct tsm_wait_step step;
+    struct tsm_object *object;
+    uint64_t key;
+
+    if (!tsm_wait_of_state(record, &step, &key))
+        return 0;
+    object = object_of(o, key);
+    if (!object)
+        return no_memory();
+    drop_links(&n, object);
+    note_set(&n, object, step.value);
+    return 0;
+}
+
 void tsm_objects_finish(struct tsm_objects *o, const struct tsm_object_visitor *visitor)
 {
-    static const struct tsm_object_visitor nobody;
     const struct noting n = {o, NULL, visitor ? visitor : &nobody};
 
     for (size_t i = 0; i < o->count; i++)

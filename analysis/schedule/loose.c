@@ -146,8 +146,10 @@ static int add_core(void *user, const struct sbt_record *record)
 {
     struct making *m = user;
     const uint32_t call = SBT_TYPE_CALL(record->type);
+    const int error = tsm_host_waits_note_core(&m->waits, record);
 
-    tsm_host_waits_note_core(&m->waits, record);
+    if (error)
+        return error;
     if (call == SBT_CORE_CHECKPOINT_BEGIN)
         end_all(m, record->time_ns);
     m->l->is_unseen |= call == SBT_CORE_LOST || call == SBT_CORE_STOPPED ||

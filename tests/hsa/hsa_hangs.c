@@ -10,6 +10,7 @@
  *             lowers it, too
  *   open      a packet waits for a signal that nothing lowers
  *   too_high  ... for one of 3, which one packet has lowered
+ *   before    ... behind a packet that waits for a signal which is lowered twice, before and after
  *   unseen    ... for one that others may lower
  *   again     ... and before another packet waited for one that the host lowered, and raised again
  *   added     the same, by adding
@@ -119,6 +120,15 @@ static void send(const char *way)
         hsa_await(signals[0]);
         usleep(100000);
         hsa_signal_store_screlease(signals[0], 1);
+        wait_for(0, signals[2], no_signal);
+    } else if (!strcmp(way, "before")) {
+        lower(2, signals[0]);
+        hsa_await(signals[0]);
+        wait_for(1, signals[0], signals[1]);
+        hsa_await(signals[1]);
+        hsa_signal_store_screlease(signals[0], 1);
+        lower(0, signals[0]);
+        hsa_await(signals[0]);
         wait_for(0, signals[2], no_signal);
     } else if (!strcmp(way, "unseen")) {
         volatile hsa_signal_value_t *value;

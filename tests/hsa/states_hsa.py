@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
+from loose import Graph  # noqa: E402
 from loose_states import States, by_subject, check_cover, check_too_early, ends, states  # noqa: E402
 
 BIN, CAPTURE, EMU, PROGRAMS = (pathlib.Path(os.environ[f'TEST_{name}']) for name in ('BIN', 'CAPTURE', 'EMU', 'PROGRAMS'))
@@ -98,6 +99,15 @@ def check_again(way):
     assert [row['note'] for row in rows] == ['whether it comes there is not known', 'nothing recorded brings it there: it comes to 1'], rows
 
 
+def check_before(call):
+    """A signal that was lowered before recording began: what lowers it later has nothing to do with who waited before."""
+    found = hang('before', 0, TS_START_CALL=call)
+    assert len(found['open_ends']) == 1, found
+    g = Graph(TOOL, 'a.sbt')
+    assert not any(edge['from'] > edge['to'] for edge in g.edges), g.edges
+    assert len(g.commands) == 4, g.commands
+
+
 def check_hangs():
     check_cycle('crossed', [BARRIER] * 4, ['signal', 'stream'] * 2)
     found = check_cycle('ring', [BARRIER] * 6, ['signal', 'stream'] * 3, other=3)
@@ -111,6 +121,7 @@ def check_hangs():
     check_open('unseen', 'whether it comes there is not known')
     for way in ('again', 'added', 'reused'):
         check_again(way)
+    check_before('59')
     found = hang('goes_on', 0)
     assert not any(found[name] for name in ('cycles', 'open_ends', 'commands', 'calls')), found
 
