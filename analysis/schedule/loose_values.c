@@ -316,10 +316,20 @@ static bool add_lowering(struct finding *f, uint32_t wait, const struct object *
     return true;
 }
 
-/* Tests whether the command that waits brings the value itself, when it has ended. */
-static bool is_own(const struct tsm_loose_wait *w, const struct change *change)
+/* Tests whether a command waits for the value itself before it goes beyond it: another one brings
+ * the object there. */
+static bool is_own(const struct tsm_loose *l, const struct tsm_loose_wait *w,
+                   const struct change *change)
 {
-    return change->command == w->command && !change->is_begin;
+    size_t at;
+
+    TSM_BISECT(at, l->wait_count,
+               l->waits[at].command > change->command ||
+                   (l->waits[at].command == change->command &&
+                    (l->waits[at].object > w->object ||
+                     (l->waits[at].object == w->object && l->waits[at].value >= w->value))));
+    return at < l->wait_count && l->waits[at].command == change->command &&
+           l->waits[at].object == w->object && !(change->is_begin && l->waits[at].is_part);
 }
 
 static uint32_t count_own(const struct finding *f, const struct tsm_loose_wait *w, size_t at,
@@ -328,7 +338,7 @@ static uint32_t count_own(const struct finding *f, const struct tsm_loose_wait *
     uint32_t count = 0;
 
     for (; at < end; at++)
-        count += is_own(w, &f->changes[at]);
+        count += is_own(f->l, w, &f->changes[at]);
     return count;
 }
 
@@ -337,7 +347,7 @@ static bool add_raising(struct finding *f, uint32_t wait, const struct object *o
 {
     struct tsm_loose_wait *w = &f->l->waits[wait];
     size_t at, end;
-    bool is_itself;
+    bool is_itself; /* all that go beyond it wait for it */
 
     w->is_over = o->value >= w->value;
     if (w->is_over)
@@ -355,11 +365,11 @@ static bool add_raising(struct finding *f, uint32_t wait, const struct object *o
     w->has_bringers = w->choices <= BRINGERS_MAX;
     if (!w->has_bringers)
         return true;
-    w->choices -= count_own(f, w, at, end);
-    is_itself = !w->choices;
-    w->choices += is_itself;
+    is_itself = count_own(f, w, at, end) == w->choices;
+    w->choices -= is_itself ? 0 : count_own(f, w, at, end);
     for (; at < end; at++)
-        if ((is_itself || !is_own(w, &f->changes[at])) && !add_bringer(f, wait, &f->changes[at]))
+        if ((is_itself || !is_own(f->l, w, &f->changes[at])) &&
+            !add_bringer(f, wait, &f->changes[at]))
             return false;
     return true;
 }

@@ -13,6 +13,8 @@
  *   steps    a submit of two batches, which wait for two values of a timeline; the first is there,
  *            the second comes behind the submit
  *   unsent   a batch waits for a value that the host would bring; another one waits for the batch
+ *   early    two batches wait for a value that a third brings, which is sent last; the first of
+ *            them goes beyond it. On three queues this ends; only the driver makes it a hang
  *   goes_on  the same, and the host brings it: it does not hang
  *   lost     three submits; the driver loses the device in the third (TS_TEST_DRIVER=lost=3)
  *   waited   ... and the first of them has ended, as the program knows
@@ -165,6 +167,10 @@ static void send(const char *way)
         wait_for(queues[0], x, 1, y, 1);
         wait_for(queues[1], y, 1, x, 1);
         wait_for(queues[2], y, 1, x, 2);
+    } else if (!strcmp(way, "early")) {
+        wait_for(queues[0], y, 1, y, 2);
+        wait_for(queues[1], y, 1, x, 1);
+        signal_on(queues[2], y, 1);
     } else if (!strcmp(way, "steps")) {
         wait_for(queues[1], y, 1, x, 5);
         send_steps(queues[0], x, y);

@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
+from loose import Graph  # noqa: E402
 from loose_states import States, by_subject, check_cover, check_too_early, ends, states  # noqa: E402
 
 CAPTURE, TOOL, ALTER = os.environ['TS_TEST_CAPTURE'], os.environ['TS_TEST_TOOL'], os.environ['TS_TEST_ALTER']
@@ -107,6 +108,16 @@ def check_choice():
     assert [row['seq'] for row in found['open_ends']] == [found['commands'][2]['seq']], found
 
 
+def check_early():
+    """A batch that waits for a value, and goes beyond it, is not what brings it there."""
+    found, left = hang('early', 0)
+    first, second, third = (row['seq'] for row in found['commands'])
+    assert [row['before'] for row in found['commands']] == [third, third, None] and not found['cycles'], found
+    assert [row[3] for row in left] == [third, third, None], left
+    edges = [(edge['from'], edge['to']) for edge in Graph(TOOL, 'a.sbt').edges if edge['reason'] == 'signal']
+    assert sorted(edges) == [(third, first), (third, second)], edges
+
+
 def check_all_stuck():
     """Two would let a command go on, and both wait for it."""
     found, _ = hang('all', 1)
@@ -137,6 +148,7 @@ def check_hangs():
     check_open('unsent', 'v >= 2', 0)
     check_batches()
     check_choice()
+    check_early()
     check_all_stuck()
     check_steps()
     found, left = hang('goes_on', 0)
