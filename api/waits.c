@@ -70,6 +70,17 @@ int tsm_wait_each(uint32_t way, struct sbt_reader *reader, const struct sbt_reco
     return call->each(&v, call->detail);
 }
 
+bool tsm_wait_of_state(const struct sbt_record *record, struct tsm_wait_step *step, uint64_t *key)
+{
+    if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_STATE) || record->slot_count < 4 ||
+        record->slots[1] != SBT_STATE_SIGNAL)
+        return false;
+    *step = (struct tsm_wait_step){
+        .kind = TSM_WAIT_SET, .object = record->slots[2], .value = record->slots[3]};
+    *key = TSM_WAIT_KEY(SBT_API_HSA, step->object);
+    return true;
+}
+
 int tsm_wait_field(const struct sbt_schema *schema, const char *field)
 {
     for (uint32_t i = 0; i < schema->field_count; i++)

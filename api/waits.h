@@ -71,4 +71,9 @@ int tsm_wait_each(uint32_t way, struct sbt_reader *reader, const struct sbt_reco
                   const struct sbt_schema *schema,
                   int (*visit)(void *user, const struct tsm_wait_step *step), void *user);
 
+/* Tells which value an object has by a record of a checkpoint (SBT_CORE_STATE), as a change by the
+ * host: `key` is the object's number for all APIs. Returns false if the record says nothing of one.
+ */
+bool tsm_wait_of_state(const struct sbt_record *record, struct tsm_wait_step *step, uint64_t *key);
+
 #endif

@@ -336,7 +336,7 @@ int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_reco
         d->objects.unseen_count++;
     }
     if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_COMPLETE))
-        return 0;
+        return tsm_dependency_loose_note_core(d, record);
     of = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
     position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
     place = of < SBT_STREAM_NONE ? tsm_map_get(&d->stream_places, of, 0) : 0;

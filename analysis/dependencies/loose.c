@@ -388,6 +388,14 @@ int tsm_dependency_loose_note(struct tsm_dependencies *d, const struct tsm_call_
     return error;
 }
 
+int tsm_dependency_loose_note_core(struct tsm_dependencies *d, const struct sbt_record *record)
+{
+    struct loose l = {.d = d};
+    const struct tsm_object_visitor visitor = {.user = &l, .dropped = link_dropped};
+
+    return tsm_objects_note_state(&d->objects, record, &visitor);
+}
+
 void tsm_dependency_loose_finish(struct tsm_dependencies *d)
 {
     struct loose l = {.d = d};

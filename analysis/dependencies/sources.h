@@ -81,6 +81,7 @@ int tsm_dependency_unknown_note(struct tsm_dependencies *d, const struct sbt_rec
 
 /* Takes a call of an API whose commands may overlap on a stream into account (loose.c). */
 int tsm_dependency_loose_note(struct tsm_dependencies *d, const struct tsm_call_node *call);
+int tsm_dependency_loose_note_core(struct tsm_dependencies *d, const struct sbt_record *record);
 void tsm_dependency_loose_finish(struct tsm_dependencies *d);
 
 #endif

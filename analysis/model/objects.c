@@ -137,15 +137,31 @@ static bool has_room(const struct noting *n, struct tsm_object *o, const struct 
     return false;
 }
 
+/* Returns the highest value that the link's command waits for itself before it signals, and which
+ * is not known to come: others bring the object there. */
+static uint64_t own_wait(const struct tsm_object *o, const struct tsm_object_link *link)
+{
+    const bool is_part = link->is_early || link->parts != UINT32_MAX;
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < o->waiter_count; i++)
+        if (o->waiters[i].seq == link->seq && !o->waiters[i].is_exact &&
+            !(is_part && o->waiters[i].is_part) && o->waiters[i].value > value)
+            value = o->waiters[i].value;
+    return value;
+}
+
 /* Tells those that wait for this value that it comes. */
 static int tell_waiters(const struct noting *n, struct tsm_object *o,
                         const struct tsm_object_link *link, uint64_t object)
 {
+    const uint64_t own = own_wait(o, link);
     size_t left = 0;
     int error = 0;
 
     for (size_t i = 0; i < o->waiter_count; i++)
-        if (o->waiters[i].is_exact || link->value < o->waiters[i].value)
+        if (o->waiters[i].is_exact || link->value < o->waiters[i].value ||
+            o->waiters[i].value <= own)
             o->waiters[left++] = o->waiters[i];
         else if (!error && n->visitor->awaited)
             error = n->visitor->awaited(n->visitor->user, link, object, o->waiters[i].seq,
@@ -368,7 +384,7 @@ static int say_waited(const struct noting *n, const struct tsm_object_link *link
 }
 
 /* Values only grow: whatever brings one up to this has ended, and, where nothing brings just this
- * one, the first that goes beyond it. */
+ * one, the first that goes beyond it, and does not wait for it, too. */
 static int wait_for_value(const struct noting *n, struct tsm_object *o,
                           const struct tsm_wait_step *step)
 {
@@ -382,7 +398,8 @@ static int wait_for_value(const struct noting *n, struct tsm_object *o,
         const struct tsm_object_link *link = &o->links[i];
 
         if (link->value > step->value) {
-            beyond = !beyond || link->value < beyond->value ? link : beyond;
+            if ((!beyond || link->value < beyond->value) && own_wait(o, link) < step->value)
+                beyond = link;
             continue;
         }
         best = link->value > best ? link->value : best;
@@ -593,9 +610,28 @@ int tsm_objects_note(struct tsm_objects *o, const struct tsm_call_node *call,
                          (void *)(uintptr_t)&n);
 }
 
+static const struct tsm_object_visitor nobody;
+
+int tsm_objects_note_state(struct tsm_objects *o, const struct sbt_record *record,
+                           const struct tsm_object_visitor *visitor)
+{
+    const struct noting n = {o, NULL, visitor ? visitor : &nobody};
+    struct tsm_wait_step step;
+    struct tsm_object *object;
+    uint64_t key;
+
+    if (!tsm_wait_of_state(record, &step, &key))
+        return 0;
+    object = object_of(o, key);
+    if (!object)
+        return no_memory();
+    drop_links(&n, object);
+    note_set(&n, object, step.value);
+    return 0;
+}
+
 void tsm_objects_finish(struct tsm_objects *o, const struct tsm_object_visitor *visitor)
 {
-    static const struct tsm_object_visitor nobody;
     const struct noting n = {o, NULL, visitor ? visitor : &nobody};
 
     for (size_t i = 0; i < o->count; i++)

@@ -63,6 +63,11 @@ struct tsm_objects {
 int tsm_objects_note(struct tsm_objects *o, const struct tsm_call_node *call,
                      const struct tsm_object_visitor *visitor);
 
+/* Notes the value that a record of a checkpoint says of an object, if it does: nothing is under way
+ * then. `visitor` may be NULL. */
+int tsm_objects_note_state(struct tsm_objects *o, const struct sbt_record *record,
+                           const struct tsm_object_visitor *visitor);
+
 /* Forgets all links; `visitor` may be NULL. */
 void tsm_objects_finish(struct tsm_objects *o, const struct tsm_object_visitor *visitor);
 

@@ -22,7 +22,8 @@ struct making {
     struct tsm_host_waits waits;
     struct tsm_map stream_places; /* number -> place + 1 */
     size_t command_capacity, call_capacity, stream_capacity, device_capacity;
-    uint64_t last_ns; /* end of the last call */
+    size_t ended_count; /* commands that had ended at the last checkpoint */
+    uint64_t last_ns;   /* end of the last call */
 };
 
 static int no_memory(void)
@@ -76,6 +77,7 @@ static int add_command(struct making *m, const struct tsm_call_node *call)
             traits & TSM_TRAIT_ONLY_WAITS || tsm_work_of_type(call->schema).work == TSM_WORK_ORDER,
         .is_present = traits & TSM_TRAIT_PRESENTS,
         .is_found = traits & TSM_TRAIT_FROM_QUEUE,
+        .is_unreturned = !call->is_wait && record->flags & SBT_RECORD_UNFINISHED,
         .over_ns = UINT64_MAX,
         .outcome = {.by = NONE}};
 
@@ -129,12 +131,27 @@ static int add_call(void *user, const struct tsm_call_node *call)
                : add_host_call(m, record, !(flags & SBT_RECORD_UNFINISHED) && !is_lost(m, call));
 }
 
+/* Notes the begin of a checkpoint: the device does nothing, so commands that were sent have ended.
+ */
+static void end_all(struct making *m, uint64_t at_ns)
+{
+    for (; m->ended_count < m->l->command_count; m->ended_count++) {
+        struct tsm_loose_command *c = &m->l->commands[m->ended_count];
+
+        c->over_ns = at_ns < c->over_ns ? at_ns : c->over_ns;
+    }
+}
+
 static int add_core(void *user, const struct sbt_record *record)
 {
     struct making *m = user;
     const uint32_t call = SBT_TYPE_CALL(record->type);
+    const int error = tsm_host_waits_note_core(&m->waits, record);
 
-    tsm_host_waits_note_core(&m->waits, record);
+    if (error)
+        return error;
+    if (call == SBT_CORE_CHECKPOINT_BEGIN)
+        end_all(m, record->time_ns);
     m->l->is_unseen |= call == SBT_CORE_LOST || call == SBT_CORE_STOPPED ||
                        call == SBT_CORE_FILTERED || call == SBT_CORE_UNMODELLED;
     return add_host_call(m, record, call == SBT_CORE_COMPLETE && !m->l->failures.count);

@@ -22,13 +22,15 @@ struct tsm_loose_command {
     uint64_t call_ns, returned_ns;
     uint32_t stream, device; /* places */
     uint32_t thread, stack;
-    uint32_t order;  /* place in `sorted` */
-    bool is_mark;    /* it has no work of its own: its time is that of its wait */
-    bool is_present; /* its queue goes on meanwhile */
-    bool is_found;   /* in a queue, perhaps later than the device found it there */
-    bool has_ended;  /* a time says so, whatever clock that is on */
-    bool has_time;   /* start_ns and end_ns are known, on the host's clock */
-    bool is_at_most; /* the end may have been earlier */
+    uint32_t order;     /* place in `sorted` */
+    bool is_unreturned; /* its call, which waits for nothing, had not returned: of its arguments
+                           nothing is known */
+    bool is_mark;       /* it has no work of its own: its time is that of its wait */
+    bool is_present;    /* its queue goes on meanwhile */
+    bool is_found;      /* in a queue, perhaps later than the device found it there */
+    bool has_ended;     /* a time says so, whatever clock that is on */
+    bool has_time;      /* start_ns and end_ns are known, on the host's clock */
+    bool is_at_most;    /* the end may have been earlier */
     uint64_t start_ns, end_ns, error_ns;
     uint64_t over_ns; /* it had ended by then, as far as others say; UINT64_MAX: nothing is said */
     struct tsm_command_outcome outcome;
@@ -56,11 +58,13 @@ struct tsm_loose_wait {
     bool is_never;     /* nothing that is recorded brings the object to the value ... */
     uint64_t comes_to; /* ... but to this one at most */
     uint32_t choices;  /* commands that have not finished, any of which brings a counter to it */
-    bool is_unsure;    /* whether the object has come to the value is not known */
+    bool has_bringers; /* ... and all of these are known */
+    bool is_over;      /* the object has come to the value */
+    bool is_unsure;    /* whether it has is not known */
 };
 
-/* A command that has not finished brings the object of a wait to its value, alone or with others.
- */
+/* A command that has not finished brings the object of a wait to its value: alone, with others or,
+ * where there are choices, as well as others. */
 struct tsm_loose_bringer {
     uint32_t wait, command; /* places */
     bool is_begin;          /* when it has begun */
@@ -86,7 +90,7 @@ struct tsm_loose {
     size_t unfinished_count; /* commands that have not finished, or failed */
     struct tsm_failures failures;
     /* Commands that have not finished: */
-    struct tsm_loose_wait *waits;       /* by command, object */
+    struct tsm_loose_wait *waits;       /* by command, object, value */
     struct tsm_loose_bringer *bringers; /* by wait */
     struct tsm_loose_node *nodes;       /* by command */
     struct tsm_loose_node *cycles;      /* each waits for the next one of its cycle */

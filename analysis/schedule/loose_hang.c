@@ -27,7 +27,9 @@ struct edge {
     uint32_t from, to; /* numbers of steps; `to` ends the wait of `from` */
     enum tsm_hindrance reason;
     uint32_t wait;  /* place; NONE: it is none for a value */
-    bool is_choice; /* other steps would end the wait, too */
+    bool is_choice; /* other steps would end the wait, too: those of the edges with the same `from`
+                       and `wait`, or, where these are too many, others */
+    bool is_listed; /* these edges are all of them */
 };
 
 struct finding {
@@ -58,22 +60,42 @@ static uint32_t step_of(uint32_t node, enum step step)
 static bool add_edge(struct finding *f, uint32_t from, uint32_t to, enum tsm_hindrance reason,
                      uint32_t wait)
 {
-    return TSM_ARRAY_PUSH(
-        f->edges, f->edge_count, f->edge_capacity,
-        (struct edge){from, to, reason, wait, wait != NONE && f->l->waits[wait].choices > 1});
+    const uint32_t choices = wait == NONE ? 0 : f->l->waits[wait].choices;
+
+    return TSM_ARRAY_PUSH(f->edges, f->edge_count, f->edge_capacity,
+                          (struct edge){from, to, reason, wait, choices > 1,
+                                        choices > 1 && f->l->waits[wait].has_bringers});
 }
 
-/* Returns the wait of a command for an object, or NONE. */
-static uint32_t wait_for(const struct tsm_loose *l, uint32_t command, uint64_t object)
+static bool has_bringer(const struct tsm_loose *l, uint32_t wait, uint32_t command)
 {
+    size_t at;
+
+    TSM_BISECT(at, l->bringer_count, l->bringers[at].wait >= wait);
+    while (at < l->bringer_count && l->bringers[at].wait == wait &&
+           l->bringers[at].command != command)
+        at++;
+    return at < l->bringer_count && l->bringers[at].wait == wait;
+}
+
+/* Returns the wait of a command for an object that another one ends; else the first that is not
+ * over, or the first; or NONE. */
+static uint32_t wait_for(const struct tsm_loose *l, uint32_t command, uint64_t object, uint32_t by)
+{
+    uint32_t found = NONE;
     size_t at;
 
     TSM_BISECT(at, l->wait_count,
                l->waits[at].command > command ||
                    (l->waits[at].command == command && l->waits[at].object >= object));
-    return at < l->wait_count && l->waits[at].command == command && l->waits[at].object == object
-               ? (uint32_t)at
-               : NONE;
+    for (; at < l->wait_count && l->waits[at].command == command && l->waits[at].object == object;
+         at++) {
+        if (has_bringer(l, (uint32_t)at, by))
+            return (uint32_t)at;
+        if (found == NONE || (l->waits[found].is_over && !l->waits[at].is_over))
+            found = (uint32_t)at;
+    }
+    return found;
 }
 
 /* Adds that a step waits for what an edge of the graph comes from. */
@@ -84,7 +106,7 @@ static bool add_graph_edge(struct finding *f, uint32_t step, uint32_t command,
     const uint32_t from = tsm_loose_find_command(l, e->from);
     const enum tsm_hindrance reason =
         e->reason == TSM_DEPENDS_SIGNAL ? TSM_HINDRANCE_SIGNAL : TSM_HINDRANCE_STREAM;
-    const uint32_t wait = e->object ? wait_for(l, command, e->object) : NONE;
+    const uint32_t wait = e->object ? wait_for(l, command, e->object, from) : NONE;
     uint32_t first, last, node;
 
     if (from == NONE || e->reason == TSM_DEPENDS_UNKNOWN)
@@ -150,6 +172,23 @@ static int by_from(const void *a, const void *b)
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
+/* Tests whether it is the first edge of its step, or of those of a wait that any of them ends. */
+static bool is_first(const struct finding *f, size_t edge)
+{
+    const struct edge *e = &f->edges[edge], *before = edge ? e - 1 : NULL;
+
+    return !e->is_choice || !before || before->from != e->from || before->wait != e->wait;
+}
+
+/* Returns the place behind the edges of which any ends the wait, from the first of them on. */
+static size_t behind_choices(const struct finding *f, size_t edge)
+{
+    do
+        edge++;
+    while (edge < f->edge_count && !is_first(f, edge));
+    return edge;
+}
+
 static int make_nodes(struct finding *f)
 {
     struct tsm_loose *l = f->l;
@@ -212,7 +251,7 @@ static bool is_ruled(const struct finding *f, uint32_t step)
     const struct tsm_loose *l = f->l;
     size_t at;
 
-    if (step % STEP_COUNT > STEP_STARTED)
+    if (step % STEP_COUNT > STEP_STARTED || l->commands[command].is_unreturned)
         return false;
     TSM_BISECT(at, l->wait_count, l->waits[at].command >= command);
     for (; at < l->wait_count && l->waits[at].command == command; at++)
@@ -221,20 +260,44 @@ static bool is_ruled(const struct finding *f, uint32_t step)
     return true;
 }
 
-/* Finds the steps that all of what they wait for lets go on, from those on that wait for nothing:
- * a wait that several would end holds nothing up here. With `is_free`: those that are free to go on
- * now. `waiters`: edges by `to`. */
+/* Tests whether the edge counts among what holds its step up: the first of several that would end
+ * one wait, if these are all. */
+static bool counts(const struct finding *f, size_t edge)
+{
+    const struct edge *e = &f->edges[edge];
+
+    return !e->is_choice || (e->is_listed && is_first(f, edge));
+}
+
+/* Notes that what an edge leads to goes on. Returns whether a wait is over with it. */
+static bool note_going(const struct finding *f, size_t edge, bool *is_met)
+{
+    if (f->edges[edge].is_choice && !f->edges[edge].is_listed)
+        return false;
+    while (!is_first(f, edge))
+        edge--;
+    if (is_met[edge])
+        return false;
+    is_met[edge] = true;
+    return true;
+}
+
+/* Finds the steps that what they wait for lets go on, from those on that wait for nothing: a wait
+ * holds nothing up here that more would end than are known. With `is_free`: those that are free to
+ * go on now. `waiters`: edges by `to`. */
 static bool find_going(const struct finding *f, const uint32_t *waiters, const uint32_t *first,
                        bool is_free)
 {
     bool *out = is_free ? f->is_free : f->goes_on;
     uint32_t *left = calloc(f->step_count + 1, sizeof(*left));
     uint32_t *todo = malloc((f->step_count + 1) * sizeof(*todo));
+    bool *is_met = calloc(f->edge_count + 1, sizeof(*is_met));
+    const bool ok = left && todo && is_met;
     size_t count = 0;
 
-    for (size_t i = 0; i < f->edge_count && left; i++)
-        left[f->edges[i].from] += is_free || !f->edges[i].is_choice;
-    for (uint32_t i = 0; i < f->step_count && left && todo; i++)
+    for (size_t i = 0; i < f->edge_count && ok; i++)
+        left[f->edges[i].from] += counts(f, i);
+    for (uint32_t i = 0; i < f->step_count && ok; i++)
         if (!left[i] && (!is_free || is_ruled(f, i)))
             todo[count++] = i;
     while (count) {
@@ -244,14 +307,15 @@ static bool find_going(const struct finding *f, const uint32_t *waiters, const u
         for (uint32_t i = first[step]; i < first[step + 1]; i++) {
             const struct edge *e = &f->edges[waiters[i]];
 
-            if ((is_free || !e->is_choice) && !--left[e->from] &&
+            if (note_going(f, waiters[i], is_met) && !--left[e->from] &&
                 (!is_free || is_ruled(f, e->from)))
                 todo[count++] = e->from;
         }
     }
     free(todo);
     free(left);
-    return left && todo;
+    free(is_met);
+    return ok;
 }
 
 static int find_steps(struct finding *f)
@@ -280,22 +344,36 @@ static int find_steps(struct finding *f)
 /* ---- what each waits for ----------------------------------------------------------------------
  */
 
+/* Tests whether any of the steps goes on, or is free to, that would end a wait. */
+static bool is_ended(const struct finding *f, size_t edge, const bool *steps)
+{
+    const size_t behind = behind_choices(f, edge);
+
+    while (edge < behind && !steps[f->edges[edge].to])
+        edge++;
+    return edge < behind;
+}
+
+/* Returns the first edge of those that a stuck step waits for that are stuck, too; NULL: none. */
+static const struct edge *stuck_edge(const struct finding *f, uint32_t step)
+{
+    for (size_t i = f->first_edge[step]; i < f->first_edge[step + 1]; i = behind_choices(f, i))
+        if (counts(f, i) && !is_ended(f, i, f->goes_on))
+            return &f->edges[i];
+    return NULL;
+}
+
 /* Returns the edge of a step to what holds it up: a step that is stuck before others; NULL: none.
  */
 static const struct edge *edge_of(const struct finding *f, uint32_t step)
 {
-    const struct edge *found = NULL;
+    const struct edge *stuck = stuck_edge(f, step);
 
-    for (uint32_t i = f->first_edge[step]; i < f->first_edge[step + 1]; i++) {
-        const struct edge *e = &f->edges[i];
-
-        if (f->is_free[e->to])
-            continue;
-        if (!f->goes_on[e->to])
-            return e;
-        found = found ? found : e;
-    }
-    return found;
+    for (size_t i = f->first_edge[step]; i < f->first_edge[step + 1] && !stuck;
+         i = behind_choices(f, i))
+        if (!is_ended(f, i, f->is_free))
+            return &f->edges[i];
+    return stuck;
 }
 
 /* Returns the step that a step stands for: of all up to a place of a stream the one that is stuck,
@@ -323,7 +401,8 @@ static void explain(struct finding *f, uint32_t place)
     TSM_BISECT(at, l->wait_count, l->waits[at].command >= n->command);
     if (!e && f->is_free[step_of(place, STEP_BEGIN)])
         e = edge_of(f, step_of(place, STEP_STARTED));
-    n->reason = l->is_waiting ? TSM_HINDRANCE_WAITED : TSM_HINDRANCE_UNKNOWN;
+    n->reason = l->is_waiting && !l->commands[n->command].is_unreturned ? TSM_HINDRANCE_WAITED
+                                                                        : TSM_HINDRANCE_UNKNOWN;
     if (e) {
         n->next = l->nodes[real_step(f, e->to) / STEP_COUNT].command;
         n->reason = e->reason;
@@ -340,15 +419,6 @@ static void explain(struct finding *f, uint32_t place)
 
 /* ---- cycles -----------------------------------------------------------------------------------
  */
-
-/* Returns the first of the steps that a stuck one waits for that is stuck, too. */
-static const struct edge *stuck_edge(const struct finding *f, uint32_t step)
-{
-    for (uint32_t i = f->first_edge[step]; i < f->first_edge[step + 1]; i++)
-        if (!f->goes_on[f->edges[i].to] && !f->edges[i].is_choice)
-            return &f->edges[i];
-    return NULL;
-}
 
 /* Adds the commands of a cycle of steps, of which `at` is one: those between which something is
  * waited for. */

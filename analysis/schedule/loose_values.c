@@ -17,11 +17,13 @@
 #define BRINGERS_MAX 64u /* of one wait; one with more has none */
 
 struct object {
-    uint64_t value;    /* by the host and by commands that have finished; a counter's highest */
-    uint64_t highest;  /* of a counter, with those that have not */
-    uint64_t busy_ns;  /* latest end of commands that have lowered it */
-    uint64_t lowering; /* commands that have not finished and will */
-    bool is_known;     /* the value is */
+    uint64_t value;      /* by the host and by commands that have finished; a counter's highest */
+    uint64_t highest;    /* of a counter, with those that have not */
+    uint64_t busy_ns;    /* latest end of commands that have lowered it */
+    uint64_t lowering;   /* commands that have not finished and will */
+    bool is_known;       /* the value is */
+    bool is_awaited;     /* a command that has not finished waits for it; since then it was ... */
+    int64_t least, most; /* ... between these, as far as the host changed it */
     bool is_foreign, is_binary;
 };
 
@@ -115,7 +117,20 @@ static int note_lowers(struct finding *f, struct object *o, uint64_t key,
     return 0;
 }
 
-static int note_waits(struct finding *f, uint64_t key, const struct tsm_wait_step *step)
+/* Notes which values the object may have had since a command waits for it: one that it had for a
+ * while ends the wait, whatever comes then. `lowering`: how many commands may have lowered it more.
+ */
+static void note_had(struct object *o, uint64_t lowering)
+{
+    const int64_t most = o->is_known ? (int64_t)o->value : INT64_MAX,
+                  least = o->is_known ? (int64_t)(o->value - lowering) : INT64_MIN;
+
+    o->least = least < o->least ? least : o->least;
+    o->most = most > o->most ? most : o->most;
+}
+
+static int note_waits(struct finding *f, struct object *o, uint64_t key,
+                      const struct tsm_wait_step *step)
 {
     const struct tsm_loose_wait wait = {.command = f->command,
                                         .object = key,
@@ -125,14 +140,29 @@ static int note_waits(struct finding *f, uint64_t key, const struct tsm_wait_ste
 
     if (!is_open(f))
         return 0;
+    if (!o->is_awaited) {
+        o->is_awaited = true;
+        o->least = INT64_MAX;
+        o->most = INT64_MIN;
+        note_had(o, 0);
+    }
     return TSM_ARRAY_PUSH(f->l->waits, f->l->wait_count, f->wait_capacity, wait) ? 0 : no_memory();
 }
 
 /* The value that the host gives it is known when nothing changes it any more. */
 static void note_set(const struct finding *f, struct object *o, uint64_t value)
 {
+    note_had(o, o->lowering);
     o->is_known = !o->lowering && o->busy_ns <= f->record->time_ns;
     o->value = value;
+    note_had(o, o->lowering);
+}
+
+static void note_added(struct object *o, uint64_t value)
+{
+    note_had(o, o->lowering);
+    o->value += value;
+    note_had(o, o->lowering);
 }
 
 static int note_object(struct finding *f, struct object *o, uint64_t key,
@@ -145,7 +175,7 @@ static int note_object(struct finding *f, struct object *o, uint64_t key,
         return note_lowers(f, o, key, step);
     case TSM_WAIT_FOR:
     case TSM_WAIT_FOR_EXACT:
-        return note_waits(f, key, step);
+        return note_waits(f, o, key, step);
     case TSM_WAIT_SET:
         note_set(f, o, step->value);
         break;
@@ -155,11 +185,11 @@ static int note_object(struct finding *f, struct object *o, uint64_t key,
         o->highest = step->value > o->highest ? step->value : o->highest;
         break;
     case TSM_WAIT_ADD:
-        o->value += step->value;
+        note_added(o, step->value);
         break;
     case TSM_WAIT_SWAP:
         if (o->is_known)
-            o->value += step->value - step->before;
+            note_added(o, step->value - step->before);
         else
             note_set(f, o, step->value);
         break;
@@ -201,14 +231,34 @@ static int visit_step(void *user, const struct tsm_wait_step *step)
 static int add_call(void *user, const struct tsm_call_node *call)
 {
     struct finding *f = user;
-    const uint32_t left_out = SBT_RECORD_FAILED | SBT_RECORD_CAPTURED | SBT_RECORD_UNFINISHED;
+    const uint32_t left_out = SBT_RECORD_FAILED | SBT_RECORD_CAPTURED, flags = call->record->flags;
 
-    if (!call->schema || !tsm_loose_has(call->record->type) || call->record->flags & left_out)
+    if (!call->schema || !tsm_loose_has(call->record->type) || flags & left_out)
         return 0;
+    if (flags & SBT_RECORD_UNFINISHED) { /* of its arguments nothing is known */
+        f->l->is_unseen |= !call->is_wait && tsm_wait_way(call->schema);
+        return 0;
+    }
     f->record = call->record;
     f->command = call->is_command ? tsm_loose_find_command(f->l, call->record->seq) : NONE;
     return tsm_wait_each(tsm_wait_way(call->schema), f->reader, call->record, call->schema,
                          visit_step, f);
+}
+
+/* A checkpoint has the values of some objects. */
+static int add_core(void *user, const struct sbt_record *record)
+{
+    struct finding *f = user;
+    struct tsm_wait_step step;
+    struct object *o;
+    uint64_t key;
+
+    if (!tsm_wait_of_state(record, &step, &key))
+        return 0;
+    o = object_of(f, key);
+    f->record = record;
+    f->command = NONE;
+    return o ? note_object(f, o, key, &step) : no_memory();
 }
 
 /* ---- who brings what --------------------------------------------------------------------------
@@ -220,7 +270,9 @@ static int by_command(const void *a, const void *b)
 
     if (x->command != y->command)
         return x->command < y->command ? -1 : 1;
-    return x->object < y->object ? -1 : x->object > y->object;
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    return x->value < y->value ? -1 : x->value > y->value;
 }
 
 static int by_value(const void *a, const void *b)
@@ -247,6 +299,7 @@ static bool add_lowering(struct finding *f, uint32_t wait, const struct object *
     const uint64_t missing = o->value - w->value;
     size_t at;
 
+    w->is_over = !missing;
     if (!missing)
         return true;
     if (missing > o->lowering) {
@@ -263,13 +316,41 @@ static bool add_lowering(struct finding *f, uint32_t wait, const struct object *
     return true;
 }
 
-/* Adds the command that brings a counter to the value; nothing is said where several do. */
+/* Tests whether a command waits for the value itself before it goes beyond it: another one brings
+ * the object there. */
+static bool is_own(const struct tsm_loose *l, const struct tsm_loose_wait *w,
+                   const struct change *change)
+{
+    size_t at;
+
+    TSM_BISECT(at, l->wait_count,
+               l->waits[at].command > change->command ||
+                   (l->waits[at].command == change->command &&
+                    (l->waits[at].object > w->object ||
+                     (l->waits[at].object == w->object && l->waits[at].value >= w->value))));
+    return at < l->wait_count && l->waits[at].command == change->command &&
+           l->waits[at].object == w->object && !(change->is_begin && l->waits[at].is_part);
+}
+
+static uint32_t count_own(const struct finding *f, const struct tsm_loose_wait *w, size_t at,
+                          size_t end)
+{
+    uint32_t count = 0;
+
+    for (; at < end; at++)
+        count += is_own(f->l, w, &f->changes[at]);
+    return count;
+}
+
+/* Adds the commands of which any brings a counter to the value; nothing is said of too many. */
 static bool add_raising(struct finding *f, uint32_t wait, const struct object *o)
 {
     struct tsm_loose_wait *w = &f->l->waits[wait];
     size_t at, end;
+    bool is_itself; /* all that go beyond it wait for it */
 
-    if (o->value >= w->value)
+    w->is_over = o->value >= w->value;
+    if (w->is_over)
         return true;
     if (o->highest < w->value) {
         w->is_never = true;
@@ -281,7 +362,24 @@ static bool add_raising(struct finding *f, uint32_t wait, const struct object *o
                    (f->changes[at].object == w->object && f->changes[at].value >= w->value));
     TSM_BISECT(end, f->change_count, f->changes[end].object > w->object);
     w->choices = (uint32_t)(end - at);
-    return end - at != 1 || add_bringer(f, wait, &f->changes[at]);
+    w->has_bringers = w->choices <= BRINGERS_MAX;
+    if (!w->has_bringers)
+        return true;
+    is_itself = count_own(f, w, at, end) == w->choices;
+    w->choices -= is_itself ? 0 : count_own(f, w, at, end);
+    for (; at < end; at++)
+        if ((is_itself || !is_own(f->l, w, &f->changes[at])) &&
+            !add_bringer(f, wait, &f->changes[at]))
+            return false;
+    return true;
+}
+
+/* Tests whether a signal may have had a value while a command waited for it, which it has no more.
+ */
+static bool may_have_had(struct object *o, uint64_t value)
+{
+    note_had(o, 0); /* what lowers it is yet to come */
+    return o->value != value && o->least <= (int64_t)value && (int64_t)value <= o->most;
 }
 
 static int find_bringers(struct finding *f)
@@ -294,14 +392,15 @@ static int find_bringers(struct finding *f)
         qsort(f->changes, f->change_count, sizeof(*f->changes), by_value);
     for (uint32_t i = 0; i < l->wait_count; i++) {
         struct tsm_loose_wait *w = &l->waits[i];
-        const struct object *o = object_of(f, w->object);
+        struct object *o = object_of(f, w->object);
 
         if (!o)
             return no_memory();
         w->has_value = !o->is_binary;
         if (o->is_binary)
             continue;
-        w->is_unsure = o->is_foreign || l->is_unseen || !o->is_known;
+        w->is_unsure = o->is_foreign || l->is_unseen || !o->is_known ||
+                       (w->is_exact && may_have_had(o, w->value));
         if (w->is_unsure)
             continue;
         if (!(w->is_exact ? add_lowering(f, i, o) : add_raising(f, i, o)))
@@ -313,7 +412,7 @@ static int find_bringers(struct finding *f)
 int tsm_loose_values_find(struct tsm_loose *l, struct sbt_reader *reader)
 {
     struct finding f = {.l = l, .reader = reader};
-    const struct tsm_model_visitor visitor = {.user = &f, .call = add_call};
+    const struct tsm_model_visitor visitor = {.user = &f, .call = add_call, .core = add_core};
     struct tsm_model_counts counts;
     int error = tsm_model_pass(&counts, reader, NULL, &visitor);
 

@@ -54,8 +54,7 @@ static int add_core(void *user, const struct sbt_record *record)
 {
     struct making *m = user;
 
-    tsm_host_waits_note_core(&m->waits, record);
-    return 0;
+    return tsm_host_waits_note_core(&m->waits, record);
 }
 
 /* ---- commands that have finished --------------------------------------------------------------

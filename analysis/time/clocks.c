@@ -32,8 +32,7 @@ static int visit_call(void *user, const struct tsm_call_node *call)
 
 static int visit_core(void *user, const struct sbt_record *record)
 {
-    tsm_host_waits_note_core(&((struct collect *)user)->waits, record);
-    return 0;
+    return tsm_host_waits_note_core(&((struct collect *)user)->waits, record);
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------

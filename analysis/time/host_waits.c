@@ -277,12 +277,13 @@ int tsm_host_waits_note(struct tsm_host_waits *w, const struct tsm_call_node *ca
     return error ? error : note_objects(&n);
 }
 
-void tsm_host_waits_note_core(struct tsm_host_waits *w, const struct sbt_record *record)
+int tsm_host_waits_note_core(struct tsm_host_waits *w, const struct sbt_record *record)
 {
     const uint32_t call = SBT_TYPE_CALL(record->type);
 
     w->objects.unseen_count += call == SBT_CORE_LOST || call == SBT_CORE_STOPPED ||
                                call == SBT_CORE_FILTERED || call == SBT_CORE_UNMODELLED;
+    return tsm_objects_note_state(&w->objects, record, NULL);
 }
 
 void tsm_host_waits_finish(struct tsm_host_waits *w)

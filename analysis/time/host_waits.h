@@ -59,7 +59,7 @@ struct tsm_host_waits {
 int tsm_host_waits_note(struct tsm_host_waits *w, const struct tsm_call_node *call);
 
 /* Takes one of the recorder's own records into account: it may say that calls are missing. */
-void tsm_host_waits_note_core(struct tsm_host_waits *w, const struct sbt_record *record);
+int tsm_host_waits_note_core(struct tsm_host_waits *w, const struct sbt_record *record);
 
 /* Returns the wait by which the host knew first that the command, or the part of it, had ended;
  * NULL: it never did. */

@@ -10,7 +10,11 @@
  *             lowers it, too
  *   open      a packet waits for a signal that nothing lowers
  *   too_high  ... for one of 3, which one packet has lowered
+ *   before    ... behind a packet that waits for a signal which is lowered twice, before and after
  *   unseen    ... for one that others may lower
+ *   again     ... and before another packet waited for one that the host lowered, and raised again
+ *   added     the same, by adding
+ *   reused    the same, lowered by a packet
  *   goes_on   crossed, but the host lowers the first signal: it does not hang
  */
 #include "tests/hsa/hsa_helper.h"
@@ -19,6 +23,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { QUEUES = 3, COUNT = 1024 };
 
@@ -97,6 +102,34 @@ static void send(const char *way)
         hsa_signal_wait_scacquire(three, HSA_SIGNAL_CONDITION_LT, 3, UINT64_MAX,
                                   HSA_WAIT_STATE_BLOCKED);
         wait_for(0, three, no_signal);
+    } else if (!strcmp(way, "again") || !strcmp(way, "added")) {
+        wait_for(1, signals[0], no_signal);
+        if (way[1] == 'g')
+            hsa_signal_store_screlease(signals[0], 0);
+        else
+            hsa_signal_subtract_screlease(signals[0], 1);
+        usleep(100000); /* the packet has seen it by then */
+        if (way[1] == 'g')
+            hsa_signal_store_screlease(signals[0], 1);
+        else
+            hsa_signal_add_screlease(signals[0], 1);
+        wait_for(0, signals[2], no_signal);
+    } else if (!strcmp(way, "reused")) {
+        wait_for(1, signals[0], no_signal);
+        lower(2, signals[0]);
+        hsa_await(signals[0]);
+        usleep(100000);
+        hsa_signal_store_screlease(signals[0], 1);
+        wait_for(0, signals[2], no_signal);
+    } else if (!strcmp(way, "before")) {
+        lower(2, signals[0]);
+        hsa_await(signals[0]);
+        wait_for(1, signals[0], signals[1]);
+        hsa_await(signals[1]);
+        hsa_signal_store_screlease(signals[0], 1);
+        lower(0, signals[0]);
+        hsa_await(signals[0]);
+        wait_for(0, signals[2], no_signal);
     } else if (!strcmp(way, "unseen")) {
         volatile hsa_signal_value_t *value;
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
+from loose import Graph  # noqa: E402
 from loose_states import States, by_subject, check_cover, check_too_early, ends, states  # noqa: E402
 
 BIN, CAPTURE, EMU, PROGRAMS = (pathlib.Path(os.environ[f'TEST_{name}']) for name in ('BIN', 'CAPTURE', 'EMU', 'PROGRAMS'))
@@ -51,9 +52,9 @@ def check_untimed():
     assert not ends(answer), 'the program has waited for all'
 
 
-def hang(way, status):
+def hang(way, status, **more):
     """Records a program until it says that it hangs."""
-    with subprocess.Popen(command('hsa_hangs', way), env=environment(), stdout=subprocess.PIPE, text=True) as program:
+    with subprocess.Popen(command('hsa_hangs', way), env=environment(**more), stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == 'hangs\n'
         try:
             program.wait(timeout=20 if way == 'goes_on' else 1)
@@ -85,11 +86,26 @@ def check_cycle(way, calls, reasons, other=1):
     return found
 
 
-def check_open(way, note):
-    found = hang(way, 0)
+def check_open(way, note, **more):
+    found = hang(way, 0, **more)
     row, = found['open_ends']
     assert row['reason'] == 'signal' and row['value'] == 'v == 0' and row['note'] == note and not found['cycles'], row
     assert [row['call'] for row in found['calls']] in ([], ['hsa_signal_wait_scacquire']), found['calls']
+
+
+def check_again(way):
+    """A signal that had the value for a while has ended waits for it, whatever it has now."""
+    rows = hang(way, 0)['open_ends']
+    assert [row['note'] for row in rows] == ['whether it comes there is not known', 'nothing recorded brings it there: it comes to 1'], rows
+
+
+def check_before(call):
+    """A signal that was lowered before recording began: what lowers it later has nothing to do with who waited before."""
+    found = hang('before', 0, TS_START_CALL=call)
+    assert len(found['open_ends']) == 1, found
+    g = Graph(TOOL, 'a.sbt')
+    assert not any(edge['from'] > edge['to'] for edge in g.edges), g.edges
+    assert len(g.commands) == 4, g.commands
 
 
 def check_hangs():
@@ -101,7 +117,11 @@ def check_hangs():
     check_cycle('late', [BARRIER] * 2, ['signal', 'stream'], other=2)
     check_open('open', 'nothing recorded brings it there: it comes to 1')
     check_open('too_high', 'nothing recorded brings it there: it comes to 2')
+    check_open('too_high', 'nothing recorded brings it there: it comes to 2', TS_START_CALL='60')  # lowered before recording began
     check_open('unseen', 'whether it comes there is not known')
+    for way in ('again', 'added', 'reused'):
+        check_again(way)
+    check_before('59')
     found = hang('goes_on', 0)
     assert not any(found[name] for name in ('cycles', 'open_ends', 'commands', 'calls')), found
 

@@ -5,11 +5,16 @@
  *
  *   crossed  two queues, each waits for the value of a timeline that the other one's batch brings
  *   choice   ... and a third queue goes beyond one of these values: only the driver makes it a hang
+ *   all      ... and the third one's batch waits, too
  *   behind   one queue: a batch waits for a value that one behind it brings
  *   open     a batch waits for 5, and nothing goes beyond 3
  *   batches  a submit of two batches: the first brings what another queue waits for, the second
  *            waits for that one. On two queues this ends; only the driver makes it a hang
+ *   steps    a submit of two batches, which wait for two values of a timeline; the first is there,
+ *            the second comes behind the submit
  *   unsent   a batch waits for a value that the host would bring; another one waits for the batch
+ *   early    two batches wait for a value that a third brings, which is sent last; the first of
+ *            them goes beyond it. On three queues this ends; only the driver makes it a hang
  *   goes_on  the same, and the host brings it: it does not hang
  *   lost     three submits; the driver loses the device in the third (TS_TEST_DRIVER=lost=3)
  *   waited   ... and the first of them has ended, as the program knows
@@ -112,6 +117,37 @@ static void send_batches(VkQueue queue, VkSemaphore from, VkSemaphore to)
     TRY(vkQueueSubmit(queue, 2, submits, VK_NULL_HANDLE));
 }
 
+/* Its batches wait until `from` is 3, which the host brings, and 5; then `to` comes to 1. */
+static void send_steps(VkQueue queue, VkSemaphore from, VkSemaphore to)
+{
+    static const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    static const uint64_t one = 1, steps[] = {3, 5};
+    const VkSemaphoreSignalInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = from, .value = 3};
+    VkTimelineSemaphoreSubmitInfo values[2];
+    VkSubmitInfo submits[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        values[i] = (VkTimelineSemaphoreSubmitInfo){
+            .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+            .waitSemaphoreValueCount = 1,
+            .pWaitSemaphoreValues = &steps[i],
+            .signalSemaphoreValueCount = i,
+            .pSignalSemaphoreValues = &one};
+        submits[i] = (VkSubmitInfo){.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                    .pNext = &values[i],
+                                    .waitSemaphoreCount = 1,
+                                    .pWaitSemaphores = &from,
+                                    .pWaitDstStageMask = &stage,
+                                    .commandBufferCount = 1,
+                                    .pCommandBuffers = &commands,
+                                    .signalSemaphoreCount = i,
+                                    .pSignalSemaphores = &to};
+    }
+    TRY(vkQueueSubmit(queue, 2, submits, VK_NULL_HANDLE));
+    TRY(vkSignalSemaphore(s.device, &info));
+}
+
 static void send(const char *way)
 {
     if (!strcmp(way, "crossed") || !strcmp(way, "choice")) {
@@ -127,6 +163,17 @@ static void send(const char *way)
         timeline_await(&s, x, 3);
         wait_for(queues[1], x, 5, y, 1);
         wait_for(queues[0], y, 1, y, 2);
+    } else if (!strcmp(way, "all")) {
+        wait_for(queues[0], x, 1, y, 1);
+        wait_for(queues[1], y, 1, x, 1);
+        wait_for(queues[2], y, 1, x, 2);
+    } else if (!strcmp(way, "early")) {
+        wait_for(queues[0], y, 1, y, 2);
+        wait_for(queues[1], y, 1, x, 1);
+        signal_on(queues[2], y, 1);
+    } else if (!strcmp(way, "steps")) {
+        wait_for(queues[1], y, 1, x, 5);
+        send_steps(queues[0], x, y);
     } else if (!strcmp(way, "batches")) {
         send_batches(queues[0], x, y);
         wait_for(queues[1], y, 1, x, 1);

@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
+from loose import Graph  # noqa: E402
 from loose_states import States, by_subject, check_cover, check_too_early, ends, states  # noqa: E402
 
 CAPTURE, TOOL, ALTER = os.environ['TS_TEST_CAPTURE'], os.environ['TS_TEST_TOOL'], os.environ['TS_TEST_ALTER']
@@ -82,12 +83,13 @@ def check_cycle(way, reasons, values):
     assert all('timeline_send' in stacks[row['seq']] for row in rows if row['value']), stacks
 
 
-def check_open(way, value, comes_to):
-    found, left = hang(way, 0)
+def check_open(way, value, comes_to, **more):
+    found, left = hang(way, 0, **more)
     row, = found['open_ends']
     assert row['reason'] == 'signal' and row['value'] == value and row['note'].endswith(f'comes to {comes_to}'), row
     assert left == [(SUBMIT, 'not finished', 'signal', None), (SUBMIT, 'not finished', 'signal', row['seq'])], left
     assert not found['cycles'] and [call['call'] for call in found['calls']] in ([], ['vkDeviceWaitIdle']), found
+    assert found['commands'][1]['note'] is None, 'that it brings the value itself is no help'
 
 
 def check_batches():
@@ -106,13 +108,49 @@ def check_choice():
     assert [row['seq'] for row in found['open_ends']] == [found['commands'][2]['seq']], found
 
 
+def check_early():
+    """A batch that waits for a value, and goes beyond it, is not what brings it there."""
+    found, left = hang('early', 0)
+    first, second, third = (row['seq'] for row in found['commands'])
+    assert [row['before'] for row in found['commands']] == [third, third, None] and not found['cycles'], found
+    assert [row[3] for row in left] == [third, third, None], left
+    edges = [(edge['from'], edge['to']) for edge in Graph(TOOL, 'a.sbt').edges if edge['reason'] == 'signal']
+    assert sorted(edges) == [(third, first), (third, second)], edges
+
+
+def check_all_stuck():
+    """Two would let a command go on, and both wait for it."""
+    found, _ = hang('all', 1)
+    assert found['cycle_count'] == 1 and len(found['cycles']) == 2 and len(found['commands']) == 3 and not found['open_ends'], found
+    assert found['cycles'][0]['note'] == 'or one of 1 others', found['cycles']
+
+
+def check_steps():
+    """Of two values of one object that is the one that is waited for which is not there yet."""
+    found, _ = hang('steps', 1)
+    assert sorted((row['value'], row['address']) for row in found['cycles']) == [('v >= 1', 'VkSemaphore#2'), ('v >= 5', 'VkSemaphore#1')], found
+    check_unreturned(*(row['seq'] for row in sorted(found['cycles'], key=lambda row: row['value'])))
+
+
+def check_unreturned(waits_behind, brings):
+    """A call that had not returned may have brought any value, and its command may wait for anything."""
+    subprocess.run([ALTER, 'a.sbt', 'b.sbt', 'flag', str(brings), '8'], check=True)
+    done = subprocess.run([TOOL, 'graph', '--hang', '--json', 'b.sbt'], capture_output=True, text=True, check=True)
+    rows = {row['seq']: (row['reason'], row['note']) for row in json.loads(done.stdout)['open_ends']}
+    assert rows == {waits_behind: ('signal', 'whether it comes there is not known'), brings: ('unknown', None)}, rows
+
+
 def check_hangs():
     check_cycle('crossed', ['signal', 'signal'], ['v >= 1', 'v >= 1'])
     check_cycle('behind', ['signal', 'stream'], ['v >= 7', None])
     check_open('open', 'v >= 5', 3)
+    check_open('open', 'v >= 5', 3, TS_START_CALL='38')  # what was sent before recording began has ended
     check_open('unsent', 'v >= 2', 0)
     check_batches()
     check_choice()
+    check_early()
+    check_all_stuck()
+    check_steps()
     found, left = hang('goes_on', 0)
     assert not any(found[name] for name in ('cycles', 'open_ends', 'commands', 'calls')) and not left, (found, left)
 

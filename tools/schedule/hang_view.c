@@ -268,7 +268,7 @@ static void print_text(struct view *v, const struct tsm_table *tables, size_t co
     if (!left)
         puts("all commands have finished, as far as the trace says");
     else if (!cycles)
-        printf("%zu commands have not finished; none of them wait for each other\n\n", left);
+        printf("%zu commands have not finished; no cycle was found\n\n", left);
     else
         printf("%zu commands have not finished; some wait for each other: %zu %s\n\n", left, cycles,
                cycles == 1 ? "cycle" : "cycles");
