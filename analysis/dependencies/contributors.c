@@ -6,11 +6,19 @@
 
 #include <stdlib.h>
 
-/* Bytes of what a node writes that are asked for: all between the first and the last. */
-struct wanted {
+#define RANGES_MAX 16u /* of one node; of more those nearest each other are joined */
+#define ROUNDS_MAX 64u /* that a node's bytes have become more: then it is all of them */
+
+struct range {
     uint64_t first, last;
-    uint32_t step;  /* place + 1 in the list; 0: not found so far */
-    uint8_t rounds; /* how often they have become more */
+};
+
+/* Bytes of what a node writes that are asked for, in order, apart from each other. */
+struct wanted {
+    struct range *list;
+    size_t count, capacity;
+    uint32_t step; /* place + 1 in the list; 0: not found so far */
+    uint8_t rounds;
     bool is_queued;
 };
 
@@ -36,6 +44,45 @@ static int enqueue(struct search *s, size_t place)
     return TSM_ARRAY_PUSH(s->queue, s->queue_count, s->queue_capacity, place) ? 0 : no_memory();
 }
 
+/* Joins the two ranges that have the smallest gap between them. */
+static void join_nearest(struct wanted *w)
+{
+    size_t best = 1;
+
+    for (size_t i = 2; i < w->count; i++)
+        if (w->list[i].first - w->list[i - 1].last < w->list[best].first - w->list[best - 1].last)
+            best = i;
+    w->list[best - 1].last = w->list[best].last;
+    TSM_ARRAY_REMOVE(w->list, w->count, best);
+}
+
+static bool is_wanted(const struct wanted *w, uint64_t first, uint64_t last)
+{
+    size_t at;
+
+    TSM_BISECT(at, w->count, w->list[at].last >= first);
+    return at < w->count && w->list[at].first <= first && last <= w->list[at].last;
+}
+
+/* Adds bytes, with those of all ranges that they meet. Returns false if out of memory. */
+static bool want(struct wanted *w, uint64_t first, uint64_t last)
+{
+    size_t at, end;
+
+    TSM_BISECT(at, w->count, w->list[at].last >= first);
+    for (end = at; end < w->count && w->list[end].first <= last; end++) {
+        first = w->list[end].first < first ? w->list[end].first : first;
+        last = w->list[end].last > last ? w->list[end].last : last;
+    }
+    while (end > at)
+        TSM_ARRAY_REMOVE(w->list, w->count, --end);
+    if (!TSM_ARRAY_INSERT(w->list, w->count, w->capacity, at, ((struct range){first, last})))
+        return false;
+    if (w->count > RANGES_MAX)
+        join_nearest(w);
+    return true;
+}
+
 /* Adds a node, or more of its bytes. */
 static int add(struct search *s, size_t place, const struct tsm_dependency_step *step,
                enum tsm_access_kind kind, uint64_t first, uint64_t last)
@@ -46,56 +93,67 @@ static int add(struct search *s, size_t place, const struct tsm_dependency_step 
         if (s->out->count == UINT32_MAX ||
             !TSM_ARRAY_PUSH(s->out->list, s->out->count, s->out->capacity, *step))
             return no_memory();
-        *w = (struct wanted){first, last, (uint32_t)s->out->count, 0, false};
+        w->step = (uint32_t)s->out->count;
         s->out->kinds[kind] += step->count != 0;
-        return enqueue(s, place);
     }
-    if (first >= w->first && last <= w->last)
+    if (is_wanted(w, first, last))
         return 0;
-    /* The third time it is all: hostile edges could go on and on. */
-    w->rounds++;
-    w->first = w->rounds > 2 ? 0 : first < w->first ? first : w->first;
-    w->last = w->rounds > 2 ? UINT64_MAX : last > w->last ? last : w->last;
-    return enqueue(s, place);
+    /* Hostile edges could go on and on. */
+    if (++w->rounds > ROUNDS_MAX) {
+        first = 0;
+        last = UINT64_MAX;
+    }
+    return want(w, first, last) ? enqueue(s, place) : no_memory();
 }
 
-/* Limits the bytes of an edge to those that are wanted of what it leads to. Returns false if none
- * is. */
-static bool limit(const struct tsm_dependency *edge, const struct wanted *to, uint64_t *first,
-                  uint64_t *last)
+/* Adds what an edge comes from, with these of its bytes. */
+static int add_from(struct search *s, const struct tsm_dependency *edge, uint32_t count,
+                    uint64_t first, uint64_t last)
 {
-    *first = edge->size ? edge->start : 0;
-    *last = edge->size ? edge->start + (edge->size - 1) : UINT64_MAX;
-    if (edge->reason == TSM_DEPENDS_READ_AFTER_WRITE)
-        return true;
-    if (edge->reason != TSM_DEPENDS_WRITE_AFTER_WRITE || !edge->is_partial)
-        return false;
-    if (*first < to->first)
-        *first = to->first;
-    if (*last > to->last)
-        *last = to->last;
-    return *first <= *last;
+    const struct tsm_dependency_node *from = tsm_dependency_graph_find(s->g, edge->from);
+
+    return from ? add(s, (size_t)(from - s->g->nodes),
+                      &(struct tsm_dependency_step){from, edge, count + 1},
+                      (enum tsm_access_kind)edge->access, first, last)
+                : 0;
+}
+
+/* Adds what a write may have left as it was, or what may have come after it, of the bytes that are
+ * wanted. */
+static int follow_write(struct search *s, size_t place, const struct tsm_dependency *edge,
+                        uint64_t first, uint64_t last)
+{
+    const uint32_t count = s->out->list[s->wanted[place].step - 1].count;
+    int error = 0;
+
+    for (size_t i = 0; i < s->wanted[place].count && !error; i++) {
+        const struct range r = s->wanted[place].list[i];
+
+        if (r.first <= last && first <= r.last)
+            error = add_from(s, edge, count, r.first > first ? r.first : first,
+                             r.last < last ? r.last : last);
+    }
+    return error;
 }
 
 static int follow(struct search *s, size_t place)
 {
     const struct tsm_dependency_graph *g = s->g;
-    const struct wanted to = s->wanted[place];
-    const uint32_t count = s->out->list[to.step - 1].count;
+    const uint32_t count = s->out->list[s->wanted[place].step - 1].count;
     int error = 0;
 
     for (size_t e = g->nodes[place].first_edge; e < g->nodes[place + 1].first_edge && !error; e++) {
         const struct tsm_dependency *edge = &g->edges[e];
-        const struct tsm_dependency_node *from;
-        uint64_t first, last;
+        const uint64_t first = edge->size ? edge->start : 0,
+                       last = edge->size ? edge->start + (edge->size - 1) : UINT64_MAX;
 
-        if (!tsm_dependency_is_memory(edge) || !limit(edge, &to, &first, &last))
+        if (!tsm_dependency_is_memory(edge))
             continue;
-        from = tsm_dependency_graph_find(g, edge->from);
-        if (from)
-            error = add(s, (size_t)(from - g->nodes),
-                        &(struct tsm_dependency_step){from, edge, count + 1},
-                        (enum tsm_access_kind)edge->access, first, last);
+        if (edge->reason == TSM_DEPENDS_READ_AFTER_WRITE)
+            error = add_from(s, edge, count, first, last);
+        else if (edge->reason == TSM_DEPENDS_WRITE_AFTER_WRITE &&
+                 (edge->is_partial || (count && edge->is_unordered)))
+            error = follow_write(s, place, edge, first, last);
     }
     return error;
 }
@@ -133,6 +191,8 @@ int tsm_contributors_find(struct tsm_contributors *out, const struct tsm_depende
         if (!error && g->nodes[s.queue[i]].is_unknown)
             error = sweep(&s, s.queue[i]);
     }
+    for (size_t i = 0; i < g->node_count && s.wanted; i++)
+        free(s.wanted[i].list);
     free(s.wanted);
     free(s.queue);
     return error;

@@ -274,7 +274,7 @@ class Slices:
 
 
 def compare_slices(name, records, more_max=0.02):
-    """The tool may say more: it keeps the first and the last byte that are asked for of what a command wrote."""
+    """The tool may say more: of many ranges that are asked for of what a command wrote it joins those near each other."""
     commands = Commands(records)
     slices = Slices(commands, known_over(json.loads(tool('graph', '--memory', '--json', name))))
     total = more = 0
