@@ -131,6 +131,13 @@ void emu_note_values(uint64_t ns)
             note_value(s, c, ns);
 }
 
+/* Tests whether nothing wakes the stream's thread when its first command can start: it has to look.
+ * Another thread may have run the command before it, for whose end it waits without looking. */
+static bool must_look(CUstream stream)
+{
+    return stream->head && stream->head->type->is_ready;
+}
+
 static void complete(CUstream stream, struct emu_command *command, bool has_run, bool has_failed)
 {
     emu_time_end(command, has_run);
@@ -148,7 +155,7 @@ static void complete(CUstream stream, struct emu_command *command, bool has_run,
     /* Only those that can go on now: with thousands of streams all others would wake for nothing.
      */
     for (CUstream s = emu_scheduler.streams; s; s = s->next)
-        if (s->is_waiting && emu_is_first_ready(s))
+        if (s->is_waiting && (emu_is_first_ready(s) || (s == stream && must_look(s))))
             pthread_cond_signal(&s->wake);
 }
 

@@ -17,6 +17,8 @@ for gate in function value other; do
             timeout 60 tsreplay --device emu --timeout 600 t.sbt >out 2>err || got=$?
             case $case in
             kernel:*:kernel) [ $got = 0 ] || [ $got = 3 ] || fail "$case: $got $(cat out err)" ;;
+            # Whether the program wrote beside the kernel, on the other stream, is a matter of time.
+            *:other:kernel) [ $got = 0 ] || grep -q "the program may have written" out || fail "$case: $got $(cat out err)" ;;
             *) [ $got = 0 ] || fail "$case: $got $(cat out err)" ;;
             esac
             case $first:$next in
@@ -33,7 +35,7 @@ for gate in function value other; do
                 [ $gate:$option = value:--pace=stepped ] && continue # each command is waited for, before the store
                 got=0
                 timeout 60 tsreplay --device emu --timeout 600 $option t.sbt >out 2>err || got=$?
-                [ $got = 0 ] || [ $got = 3 ] || fail "$case $option: $got $(cat out err)"
+                [ $got = 0 ] || [ $got = 3 ] || grep -q "the program may have written" out || fail "$case $option: $got $(cat out err)"
             done
         done
     done
