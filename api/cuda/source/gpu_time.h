@@ -10,7 +10,8 @@
  * With TS_GPU_TIME=cupti there are no events of ours either: cupti/cupti.h.
  *
  * The software GPU says itself when it ran what (api/cuda/abi_times.h); then there are no events of
- * ours, and what is sent beside a capture is timed, too.
+ * ours, and what is sent beside a capture is timed, too. With TS_ACCESSES it also says which memory
+ * that accessed, as ACCESSES records, whether or not times are asked for.
  */
 #ifndef API_CUDA_SOURCE_GPU_TIME_H
 #define API_CUDA_SOURCE_GPU_TIME_H
@@ -27,7 +28,8 @@ enum cuda_host_wait {
     CUDA_HOST_WAITS,    /* ... and the command is complete when the function returns */
 };
 
-/* Is TS_GPU_TIME set? Set once, when the session begins. */
+/* Is TS_GPU_TIME set, or TS_ACCESSES, where the driver says what commands access? Set once, when
+ * the session begins. */
 extern bool cuda_gpu_time_wanted;
 
 /* Records the first event. The call has its place on a stream; the real function is called next.

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "emu/cuda/memory/memory.h"
 
-#define LIST_MAX (1u << 16)
+#define LIST_MAX (1u << 16) /* ranges that are kept as they came; then near ones are joined */
 
 enum { ADDRESS, SIZE, FLAGS, PARTS };
 
