@@ -9,17 +9,8 @@
 
 #include "tracesmith/reader.h"
 
-enum tsm_value_kind {
-    TSM_VALUE_WRITE,
-    /* Waits, until the value in memory, v, is such: */
-    TSM_VALUE_AT_LEAST, /* v - value, modulo 2^(8 * size), is not negative as a signed number */
-    TSM_VALUE_EQUAL,
-    TSM_VALUE_ANY_BIT,  /* v & value is not 0 */
-    TSM_VALUE_ZERO_BIT, /* ~(v | value) is not 0 */
-};
-
 struct tsm_value_access {
-    enum tsm_value_kind kind;
+    enum sbt_value_access kind;
     uint64_t address, value;
     uint32_t size; /* 4 or 8 */
 };

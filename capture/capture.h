@@ -396,10 +396,28 @@ struct tsm_gpu_work {
     uint32_t flags;          /* SBT_GPU_WORK_* */
     const uint32_t *parents; /* numbers of earlier parts */
     uint32_t parent_count;
+    uint64_t id; /* of the part, in the process */
 };
 
 /* Writes the record like tsm_gpu_time_write(). */
 void tsm_gpu_work_write(const struct tsm_gpu_work *work);
+
+/* Order of such a part beyond its stream and its command: a GPU_ORDER record. */
+struct tsm_gpu_order {
+    uint32_t stream;
+    uint64_t position;
+    uint32_t number; /* of the part */
+    uint32_t event;  /* id of the event that it records as a node of a graph; 0: none */
+    uint32_t access; /* enum sbt_value_access; of these bytes: */
+    uint32_t size;
+    uint64_t address, value;
+    uint64_t brought_by, host_ns;
+    const uint64_t *awaited; /* ids of parts */
+    uint32_t awaited_count;
+};
+
+/* Writes the record like tsm_gpu_time_write(). */
+void tsm_gpu_order_write(const struct tsm_gpu_order *order);
 
 /* Writes an ACCESSES record (docs/FORMAT.md 10) like tsm_gpu_time_write(). `ranges`: of each one
  * its address, size and flags (SBT_ACCESS_*). Of more than 4096 ranges it writes none. */

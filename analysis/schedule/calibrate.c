@@ -30,7 +30,7 @@ static int median_delay(uint64_t *out, const struct tsm_workload *w, const struc
                                    ? p->bound == TSM_BOUND_THREAD
                                    : p->bound == TSM_BOUND_STREAM || p->bound == TSM_BOUND_EVENT;
 
-        if (p->is_done && is_wanted && w->parts[i].work.kind != TSM_DEVICE_NONE &&
+        if (p->is_done && is_wanted && tsm_workload_kind(w, i) != TSM_DEVICE_NONE &&
             w->commands[w->parts[i].command].recorded.kind == TSM_TIME_MEASURED &&
             w->commands[w->parts[i].command].recorded.axis == TSM_AXIS_HOST)
             list[count++] = p->start_ns > p->ready_ns ? p->start_ns - p->ready_ns : 0;
@@ -75,10 +75,11 @@ static bool is_waiting_copy(const struct tsm_workload_step *step,
             (step->may_wait && (c->from <= TSM_PLACE_HOST || c->to <= TSM_PLACE_HOST)));
 }
 
-/* Tests whether the call returned when its command had ended: a copy of which the call alone does
- * not say whether it waits. Each call takes the same time, so the next command of the thread whose
- * time of sending is known says when the call returned, unless the thread has waited in between:
- * then the memory of the copy decides, if the times allow it. */
+/* Tests whether the call returned when its command had ended: of a copy the call alone may not say
+ * whether it waits, or say that it does where the memory is of another kind than it is meant for.
+ * Each call takes the same time, so the next command of the thread whose time of sending is known
+ * says when the call returned, unless the thread has waited in between: then the memory of the copy
+ * decides, if the times allow it. */
 static bool has_waited(const struct tsm_workload *w, const struct tsm_workload_step *step)
 {
     const struct tsm_workload_command *c, *then = NULL;
@@ -89,7 +90,7 @@ static bool has_waited(const struct tsm_workload *w, const struct tsm_workload_s
         return false;
     c = &w->commands[step->command];
     if (!c->has_work || c->recorded.kind != TSM_TIME_MEASURED)
-        return is_waiting_copy(step, c);
+        return step->waits || is_waiting_copy(step, c);
     end_ns = (uint64_t)c->recorded.end_ns;
     for (uint32_t at = step->next; at != TSM_WORKLOAD_NONE && !then; at = w->steps[at].next) {
         const struct tsm_workload_step *next = &w->steps[at];
@@ -101,6 +102,8 @@ static bool has_waited(const struct tsm_workload *w, const struct tsm_workload_s
     }
     if (then && then->sent_ns < end_ns)
         return false;
+    if (step->waits)
+        return true;
     if (then && !has_waits && then->sent_ns == end_ns)
         return (uint64_t)c->recorded.end_ns > c->sent_ns;
     return is_waiting_copy(step, c);
@@ -117,7 +120,7 @@ int tsm_workload_calibrate(struct tsm_workload *w)
         w->machine.launch_latency_ns = 0;
     }
     for (size_t i = 0; i < w->step_count && w->is_virtual; i++)
-        w->steps[i].waits = w->steps[i].waits || has_waited(w, &w->steps[i]);
+        w->steps[i].waits = has_waited(w, &w->steps[i]);
     error = tsm_prediction_learn(&s, w);
     if (!error && !w->is_virtual) {
         error = median_delay(&latency_ns, w, &s, true);

@@ -32,7 +32,7 @@ static void add(struct listing *l, enum change_kind kind, uint32_t part, uint64_
 
 static bool is_copy(const struct tsm_workload *w, uint32_t part)
 {
-    const enum tsm_device_work_kind kind = w->parts[part].work.kind;
+    const enum tsm_device_work_kind kind = tsm_workload_kind(w, part);
     const struct tsm_workload_command *c = &w->commands[w->parts[part].command];
 
     return kind == TSM_DEVICE_TO_DEVICE || kind == TSM_DEVICE_TO_HOST ||
@@ -46,7 +46,7 @@ static void add_part(struct listing *l, const struct tsm_workload *w,
 
     if (is_copy(w, part)) {
         add(l, COPIES, part, p->start_ns, p->end_ns);
-    } else if (w->parts[part].work.kind == TSM_DEVICE_KERNEL) {
+    } else if (tsm_workload_kind(w, part) == TSM_DEVICE_KERNEL) {
         add(l, WAITING, part, p->sent_ns + w->machine.launch_latency_ns, p->start_ns);
         add(l, KERNELS, part, p->start_ns, p->end_ns);
     }

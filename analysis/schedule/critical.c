@@ -44,6 +44,8 @@ static uint32_t pass_part(struct walk *walk, uint32_t part, bool is_holder)
     const struct tsm_scheduled_part *p = &walk->s->parts[part];
 
     add(walk, is_holder ? TSM_CAUSE_ENGINE : TSM_CAUSE_WORK, p->start_ns, part, TSM_WORKLOAD_NONE);
+    if (p->bound == TSM_BOUND_HOST && p->by != TSM_WORKLOAD_NONE)
+        return p->by | TSM_PREDICTION_STEP;
     if (p->bound == TSM_BOUND_THREAD || p->by == TSM_WORKLOAD_NONE) {
         const uint32_t step = walk->w->commands[walk->w->parts[part].command].step;
 
@@ -135,7 +137,7 @@ static struct start *list_starts(size_t *count, const struct tsm_workload *w,
 
     *count = 0;
     for (size_t i = 0; list && i < w->part_count; i++)
-        if (s->parts[i].is_done && w->parts[i].work.kind != TSM_DEVICE_NONE &&
+        if (s->parts[i].is_done && tsm_workload_kind(w, i) != TSM_DEVICE_NONE &&
             w->streams[w->commands[w->parts[i].command].stream].device == device)
             list[(*count)++] =
                 (struct start){s->parts[i].start_ns, s->parts[i].end_ns, (uint32_t)i};
@@ -216,6 +218,11 @@ static void pass_back_part(struct slack *k, uint32_t part)
     }
     if (p->bound == TSM_BOUND_ENGINE)
         lower(&k->ends[p->by], k->ends[part] + above(p->start_ns, k->s->parts[p->by].end_ns));
+    if (p->brought_by != TSM_WORKLOAD_NONE)
+        lower(&k->ends[p->brought_by],
+              k->ends[part] + above(p->start_ns, k->s->parts[p->brought_by].end_ns));
+    if (p->bound == TSM_BOUND_HOST && p->by != TSM_WORKLOAD_NONE)
+        pass_back_send(k, p->by, k->ends[part] + above(p->start_ns, p->ready_ns));
     pass_back_send(k, k->w->commands[k->w->parts[part].command].step,
                    k->ends[part] + above(p->start_ns, arrival_ns));
 }

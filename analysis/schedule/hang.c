@@ -70,7 +70,7 @@ static int add_value(struct finding *f, const struct tsm_call_node *call)
         n->has_value = true;
         n->value = value;
     }
-    if (value.kind == TSM_VALUE_WRITE &&
+    if (value.kind == SBT_VALUE_WRITE &&
         !TSM_ARRAY_PUSH(f->writes, f->write_count, f->write_capacity,
                         (struct value_write){value.address, value.value, command}))
         return no_memory();

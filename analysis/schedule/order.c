@@ -167,7 +167,7 @@ static struct tsm_device_span span_of(const struct search *s, const struct tsm_p
     struct tsm_device_span span = {.start_ns = UINT64_MAX};
 
     for (uint32_t i = c->first_part; i < c->first_part + c->part_count; i++) {
-        if (s->w->parts[i].work.kind == TSM_DEVICE_NONE)
+        if (tsm_workload_kind(s->w, i) == TSM_DEVICE_NONE)
             continue;
         if (p->parts[i].start_ns < span.start_ns)
             span.start_ns = p->parts[i].start_ns;

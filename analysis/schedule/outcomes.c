@@ -94,7 +94,8 @@ static void note_finished(const struct making *m, uint32_t place)
 
     m->ends[c->stream] = c->position > m->ends[c->stream] ? c->position : m->ends[c->stream];
     for (uint32_t i = 0; i < c->event_count; i++) {
-        const struct tsm_workload_command *e = &m->w->commands[m->w->events[c->first_event + i]];
+        const struct tsm_workload_command *e =
+            &m->w->commands[m->w->events[c->first_event + i].command];
 
         if (is_behind(m, e))
             m->ends[e->stream] = e->position;
@@ -166,8 +167,8 @@ static struct tsm_command_outcome outcome_of(const struct making *m, uint32_t pl
     if (c->previous != TSM_WORKLOAD_NONE && is_unfinished(m, c->previous))
         return blocked(TSM_HINDRANCE_STREAM, c->previous);
     for (uint32_t i = 0; i < c->event_count; i++)
-        if (is_unfinished(m, m->w->events[c->first_event + i]))
-            return blocked(TSM_HINDRANCE_EVENT, m->w->events[c->first_event + i]);
+        if (is_unfinished(m, m->w->events[c->first_event + i].command))
+            return blocked(TSM_HINDRANCE_EVENT, m->w->events[c->first_event + i].command);
     if (other)
         return blocked(TSM_HINDRANCE_DEFAULT, other - 1);
     if (c->schema->kind == SBT_KIND_WAIT && !c->event)

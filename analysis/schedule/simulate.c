@@ -88,7 +88,7 @@ static uint32_t heap_pop(const struct tsm_simulation *s, struct tsm_simulated_he
     return first;
 }
 
-static bool push_ready(struct tsm_simulation *s, uint32_t part)
+bool tsm_simulation_push_ready(struct tsm_simulation *s, uint32_t part)
 {
     return heap_push(s, &s->ready, part, is_part_before);
 }
@@ -111,6 +111,7 @@ static bool send_part(struct tsm_simulation *s, const struct tsm_workload_comman
                                      .ready_ns = plus(sent_ns, latency_ns),
                                      .bound = TSM_BOUND_THREAD,
                                      .by = c->step,
+                                     .brought_by = TSM_WORKLOAD_NONE,
                                      .first_before = s->out->before_count,
                                      .is_sent = true};
     for (uint32_t i = 0; i < part->parent_count && ok; i++)
@@ -118,20 +119,19 @@ static bool send_part(struct tsm_simulation *s, const struct tsm_workload_comman
                                       TSM_BOUND_PARENT);
     if (!part->is_node) {
         ok = ok && tsm_simulation_wait_stream(s, place, c->stream, TSM_BOUND_STREAM);
-        for (uint32_t i = 0; i < c->event_count && ok; i++) {
-            const struct tsm_workload_command *e =
-                &s->w->commands[s->w->events[c->first_event + i]];
-
-            ok = tsm_simulation_wait_part(s, place, e->first_part + e->part_count - 1,
+        for (uint32_t i = 0; i < c->event_count && ok; i++)
+            ok = tsm_simulation_wait_part(s, place, s->w->events[c->first_event + i].part,
                                           TSM_BOUND_EVENT);
-        }
     }
-    ok = ok && tsm_simulation_wait_default(s, place);
+    for (uint32_t i = 0; i < part->awaited_count && ok; i++)
+        ok = tsm_simulation_wait_part(s, place, s->w->awaited[part->first_awaited + i],
+                                      TSM_BOUND_EVENT);
+    ok = ok && tsm_simulation_wait_default(s, place) && tsm_simulation_wait_value(s, place);
     if (!part->is_node || stream->last == TSM_WORKLOAD_NONE || !s->w->parts[stream->last].is_node)
         stream->first_node = place;
     stream->last = place;
     tsm_simulation_note_sent(s, c->stream);
-    return ok && (s->parts[place].left || push_ready(s, place));
+    return ok && (s->parts[place].left || tsm_simulation_push_ready(s, place));
 }
 
 static bool push_caller(struct tsm_simulation *s, uint32_t thread);
@@ -227,11 +227,11 @@ static bool wait_target(struct tsm_simulation *s, uint32_t thread,
     switch (step->target) {
     case TSM_TARGET_NOTHING:
         return true;
-    case TSM_TARGET_COMMAND: {
-        const struct tsm_workload_command *c = &w->commands[step->of];
-
-        return tsm_simulation_wait_thread(s, thread, c->first_part + c->part_count - 1);
-    }
+    case TSM_TARGET_COMMAND:
+        return tsm_simulation_wait_thread(s, thread,
+                                          step->part == TSM_WORKLOAD_NONE
+                                              ? tsm_workload_last_part(w, (uint32_t)step->of)
+                                              : step->part);
     case TSM_TARGET_STREAM:
         ok = tsm_simulation_wait_stream(s, thread, (uint32_t)step->of, TSM_BOUND_WAIT);
         if (ok && w->streams[step->of].is_default)
@@ -242,11 +242,8 @@ static bool wait_target(struct tsm_simulation *s, uint32_t thread,
     case TSM_TARGET_ALL:
         return tsm_simulation_wait_owner(s, thread, NULL);
     case TSM_TARGET_LIST:
-        for (uint32_t i = 0; i < step->of_count && ok; i++) {
-            const struct tsm_workload_command *c = &w->commands[w->events[step->of + i]];
-
-            ok = tsm_simulation_wait_thread(s, thread, c->first_part + c->part_count - 1);
-        }
+        for (uint32_t i = 0; i < step->of_count && ok; i++)
+            ok = tsm_simulation_wait_thread(s, thread, w->events[step->of + i].part);
         return ok;
     }
     return ok;
@@ -280,6 +277,10 @@ static bool take_step(struct tsm_simulation *s, uint32_t thread)
     t->by = TSM_WORKLOAD_NONE;
     if (sends && s->learning && s->w->is_virtual)
         learn_gap(s, t, &s->w->commands[step->command]);
+    s->out->steps[t->step].is_begun = true;
+    ok = tsm_simulation_note_call(s, t->step, t->clock_ns);
+    if (!ok)
+        return false;
     if (sends) {
         const struct tsm_workload_command *c = &s->w->commands[step->command];
 
@@ -305,10 +306,31 @@ static uint32_t missing_target(const struct tsm_simulation *s, const struct tsm_
 
     for (uint32_t i = 0; i < count; i++) {
         const struct tsm_workload_command *c =
-            &w->commands[step->target == TSM_TARGET_LIST ? w->events[step->of + i] : step->of];
+            &w->commands[step->target == TSM_TARGET_LIST ? w->events[step->of + i].command
+                                                         : step->of];
 
         if (!c->is_dropped && !s->out->parts[c->first_part].is_sent)
             return c->first_part;
+    }
+    return TSM_WORKLOAD_NONE;
+}
+
+/* Returns the first part of what nodes of the command wait for that nobody has sent yet, ... */
+static uint32_t missing_awaited(const struct tsm_simulation *s,
+                                const struct tsm_workload_command *c)
+{
+    const struct tsm_workload *w = s->w;
+
+    for (uint32_t k = 0; k < c->part_count && w->awaited_count; k++) {
+        const struct tsm_workload_part *part = &w->parts[c->first_part + k];
+
+        for (uint32_t i = 0; i < part->awaited_count; i++) {
+            const uint32_t other = w->parts[w->awaited[part->first_awaited + i]].command;
+            const struct tsm_workload_command *e = &w->commands[other];
+
+            if (e != c && !e->is_dropped && !s->out->parts[e->first_part].is_sent)
+                return e->first_part;
+        }
     }
     return TSM_WORKLOAD_NONE;
 }
@@ -320,6 +342,7 @@ static uint32_t missing_part(const struct tsm_simulation *s, const struct tsm_si
     const struct tsm_workload *w = s->w;
     const struct tsm_workload_step *step = &w->steps[t->step];
     const struct tsm_workload_command *c;
+    uint32_t part;
 
     if (step->is_dropped)
         return TSM_WORKLOAD_NONE;
@@ -327,11 +350,14 @@ static uint32_t missing_part(const struct tsm_simulation *s, const struct tsm_si
         return missing_target(s, step);
     c = &w->commands[step->command];
     for (uint32_t i = 0; i < c->event_count; i++) {
-        const struct tsm_workload_command *e = &w->commands[w->events[c->first_event + i]];
+        const struct tsm_workload_command *e = &w->commands[w->events[c->first_event + i].command];
 
         if (!e->is_dropped && !s->out->parts[e->first_part].is_sent)
             return e->first_part;
     }
+    part = missing_awaited(s, c);
+    if (part != TSM_WORKLOAD_NONE)
+        return part;
     /* Threads that send to one stream do so as recorded. */
     while (c->previous != TSM_WORKLOAD_NONE && w->commands[c->previous].is_dropped)
         c = &w->commands[c->previous];
@@ -413,6 +439,10 @@ static struct tsm_device_span run_on(struct tsm_simulation *s, struct tsm_simula
     if (engine >= 0)
         memcpy(old, d->model.engine_ns[engine], sizeof(old));
     span = tsm_device_model_run(&d->model, work, ready_ns);
+    for (uint32_t i = 0; i < s->w->parts[part].inner_count; i++)
+        span.end_ns = tsm_device_model_run(
+                          &d->model, &s->w->inner[s->w->parts[part].first_inner + i], span.end_ns)
+                          .end_ns;
     for (size_t i = 0; engine >= 0 && i < TSM_MACHINE_ENGINES_MAX; i++)
         if (old[i] != d->model.engine_ns[engine][i]) {
             *before = d->on_engine[engine][i];
@@ -449,7 +479,7 @@ static bool release(struct tsm_simulation *s, uint32_t part)
         }
         tsm_simulation_bind(&s->out->parts[one->who], end_ns, one->bound, part);
         if (!--s->parts[one->who].left)
-            ok = push_ready(s, one->who);
+            ok = tsm_simulation_push_ready(s, one->who);
     }
     return ok;
 }
@@ -495,28 +525,32 @@ static bool run_part(struct tsm_simulation *s, uint32_t part)
         s->out->end_ns = span.end_ns;
         s->out->last = part;
     }
-    return release(s, part);
+    return release(s, part) && tsm_simulation_note_value(s, part);
 }
 
 /* ---- running ----------------------------------------------------------------------------------
  */
 
-/* Tests whether a part that is ready at `ns` comes before all that threads may send. */
+/* Tests whether a part that is ready at `ns` comes before all that threads may send, or may have
+ * written for others that wait. */
 static bool is_certain(const struct tsm_simulation *s, uint64_t ns)
 {
-    return !s->callers.count ||
-           ns < plus(next_ns(s, &s->threads[s->callers.list[0]]), s->w->machine.launch_latency_ns);
+    const uint64_t latency_ns = s->host_waiting_count ? 0 : s->w->machine.launch_latency_ns;
+
+    return !s->callers.count || ns < plus(next_ns(s, &s->threads[s->callers.list[0]]), latency_ns);
 }
 
 static bool run(struct tsm_simulation *s)
 {
     bool ok = true;
 
-    while (ok && (s->ready.count || s->callers.count))
+    while (ok && (s->ready.count || s->callers.count || s->host_waiting_count))
         if (s->ready.count && is_certain(s, s->out->parts[s->ready.list[0]].ready_ns))
             ok = run_part(s, heap_pop(s, &s->ready, is_part_before));
-        else
+        else if (s->callers.count)
             ok = take_step(s, heap_pop(s, &s->callers, is_call_before));
+        else
+            ok = tsm_simulation_note_call(s, TSM_WORKLOAD_NONE, 0);
     return ok;
 }
 
@@ -529,15 +563,20 @@ static bool begin(struct tsm_simulation *s)
     s->threads = calloc(w->thread_count + 1, sizeof(*s->threads));
     s->devices = calloc(w->device_count + 1, sizeof(*s->devices));
     s->busy = calloc(w->stream_count + 1, sizeof(*s->busy));
+    s->cells = calloc(w->cell_count + 1, sizeof(*s->cells));
+    s->next_waiting = calloc(w->value_count + 1, sizeof(*s->next_waiting));
+    s->host_waiting = calloc(w->value_count + 1, sizeof(*s->host_waiting));
     s->end.part = TSM_WORKLOAD_NONE;
     s->out->parts = calloc(w->part_count + 1, sizeof(*s->out->parts));
     s->out->steps = calloc(w->step_count + 1, sizeof(*s->out->steps));
     s->out->order = calloc(w->part_count + w->step_count + 1, sizeof(*s->out->order));
-    if (!s->parts || !s->streams || !s->threads || !s->devices || !s->busy || !s->out->parts ||
-        !s->out->steps || !s->out->order)
+    if (!s->parts || !s->streams || !s->threads || !s->devices || !s->busy || !s->cells ||
+        !s->next_waiting || !s->host_waiting || !s->out->parts || !s->out->steps || !s->out->order)
         return false;
     for (size_t i = 0; i < w->part_count; i++)
         s->parts[i].waiting = s->parts[i].parked = TSM_WORKLOAD_NONE;
+    for (size_t i = 0; i < w->cell_count; i++)
+        s->cells[i] = (struct tsm_simulated_cell){TSM_WORKLOAD_NONE, TSM_WORKLOAD_NONE};
     for (size_t i = 0; i < w->stream_count; i++)
         s->streams[i].last = s->streams[i].end_part = TSM_WORKLOAD_NONE;
     for (size_t i = 0; i < w->thread_count; i++) {
@@ -572,6 +611,9 @@ static void finish(struct tsm_simulation *s)
     free(s->owners);
     tsm_map_finish(&s->owner_places);
     free(s->busy);
+    free(s->cells);
+    free(s->next_waiting);
+    free(s->host_waiting);
     free(s->waitings);
     free(s->ready.list);
     free(s->callers.list);

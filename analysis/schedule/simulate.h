@@ -19,6 +19,8 @@ enum tsm_prediction_bound {
     TSM_BOUND_STREAM,  /* what its stream was given before */
     TSM_BOUND_DEFAULT, /* a default stream, or what that waits for */
     TSM_BOUND_EVENT,
+    TSM_BOUND_VALUE,  /* a value in memory, which that part brought */
+    TSM_BOUND_HOST,   /* a value in memory that the program wrote before a call */
     TSM_BOUND_PARENT, /* a node of the same graph */
     TSM_BOUND_ENGINE, /* it was ready; what had the engine, or the last of the slots */
     TSM_BOUND_WAIT,   /* of a call: what it waited for */
@@ -28,13 +30,14 @@ enum tsm_prediction_bound {
 struct tsm_scheduled_part {
     uint64_t sent_ns, ready_ns, start_ns, end_ns;
     enum tsm_prediction_bound bound;
-    uint32_t by; /* part; with THREAD: the step; else TSM_WORKLOAD_NONE */
+    uint32_t by; /* part; with THREAD and HOST: the step; else TSM_WORKLOAD_NONE */
     /* The same without ENGINE: what it waited for until it was ready. */
     enum tsm_prediction_bound waited_for;
     uint32_t waited_by;
     size_t
         first_before; /* in the schedule's list: parts that it waited for, if they were not over */
     uint32_t before_count;
+    uint32_t brought_by; /* part that ended its wait for a value; TSM_WORKLOAD_NONE: none did */
     bool is_sent, is_done;
 };
 
@@ -45,7 +48,7 @@ struct tsm_scheduled_step {
     size_t first_before; /* likewise */
     uint32_t before_count;
     uint64_t waited_ns; /* so long */
-    bool is_done;
+    bool is_begun, is_done;
 };
 
 struct tsm_prediction {

@@ -25,6 +25,12 @@ struct tsm_simulated_part {
     uint32_t left;    /* parts that it waits for itself */
 };
 
+/* A value in memory. */
+struct tsm_simulated_cell {
+    uint32_t written; /* value that was written last; TSM_WORKLOAD_NONE: none yet */
+    uint32_t waiting; /* first of the values that parts wait for */
+};
+
 struct tsm_simulated_stream {
     uint64_t end_ns;     /* of what has ended */
     uint32_t end_part;   /* ... and came last */
@@ -81,6 +87,10 @@ struct tsm_simulation {
     struct tsm_simulated_device *devices;
     struct tsm_simulated_wait *waitings;
     size_t waiting_count, waiting_capacity;
+    struct tsm_simulated_cell *cells;
+    uint32_t *next_waiting; /* of a value that a part waits for: of the same cell */
+    uint32_t *host_waiting; /* values that the program writes */
+    size_t host_waiting_count;
     struct tsm_simulated_heap ready;   /* parts */
     struct tsm_simulated_heap callers; /* threads that have a call to make */
     struct tsm_simulated_end end;      /* the latest of all */
@@ -116,6 +126,15 @@ bool tsm_simulation_wait_default(struct tsm_simulation *s, uint32_t part);
 /* Makes a thread wait for all that was sent to the streams of the owner with this key; NULL: to
  * all. */
 bool tsm_simulation_wait_owner(struct tsm_simulation *s, uint32_t thread, const uint64_t *key);
+/* Makes a part that is sent wait for its value, if it waits for one. */
+bool tsm_simulation_wait_value(struct tsm_simulation *s, uint32_t part);
+/* The part is done: it may have written a value that others wait for. */
+bool tsm_simulation_note_value(struct tsm_simulation *s, uint32_t part);
+/* A thread makes a call, which has been charged at `ns`: the program may have written such a value
+ * before. TSM_WORKLOAD_NONE: no thread calls any more, at no time. */
+bool tsm_simulation_note_call(struct tsm_simulation *s, uint32_t step, uint64_t ns);
+/* The part waits for nothing more (simulate.c). */
+bool tsm_simulation_push_ready(struct tsm_simulation *s, uint32_t part);
 /* Notes that something that a part waited for ended at `ns`. */
 void tsm_simulation_bind(struct tsm_scheduled_part *p, uint64_t ns, enum tsm_prediction_bound bound,
                          uint32_t by);

@@ -41,7 +41,7 @@ struct spreading {
     uint32_t *thread_clocks; /* of threads, for each context */
     uint32_t *numbers;       /* of commands: in their lane, from 1 */
     uint64_t *ends_ns;       /* of commands, by the estimate */
-    uint32_t *events;        /* the new list */
+    struct tsm_workload_event *events; /* the new list */
     size_t event_count, event_capacity;
     bool *is_recorded; /* of commands: an event is recorded behind it */
 };
@@ -56,6 +56,11 @@ static void join(const struct spreading *p, uint32_t *to, const uint32_t *from)
     for (uint32_t k = 0; k < p->count; k++)
         if (to[k] < from[k])
             to[k] = from[k];
+}
+
+static struct tsm_workload_event end_of(const struct spreading *p, uint32_t command)
+{
+    return (struct tsm_workload_event){command, tsm_workload_last_part(p->w, command)};
 }
 
 static uint32_t *clock_of(const struct spreading *p, uint32_t *clocks, size_t place)
@@ -78,7 +83,7 @@ static void follow_old(const struct spreading *p, const struct tsm_workload_comm
     const struct tsm_workload_stream *stream = &p->w->streams[c->stream];
 
     for (uint32_t i = 0; i < c->event_count; i++) {
-        const uint32_t event = p->w->events[c->first_event + i];
+        const uint32_t event = p->w->events[c->first_event + i].command;
 
         if (c->event && p->owners[p->w->commands[event].stream] == p->owners[c->stream])
             join(p, own, clock_of(p, p->clocks, event));
@@ -201,7 +206,7 @@ static bool add_wait(struct spreading *p, struct tsm_workload_command *c, uint32
     return TSM_ARRAY_PUSH(
                p->out->waits, p->out->wait_count, p->out->wait_capacity,
                (struct tsm_spread_wait){from, (uint32_t)(c - p->w->commands), conflict->access}) &&
-           TSM_ARRAY_PUSH(p->events, p->event_count, p->event_capacity, from);
+           TSM_ARRAY_PUSH(p->events, p->event_count, p->event_capacity, end_of(p, from));
 }
 
 /* Adds the waits of a command, those for what ends last first: they may say as much as others. */
@@ -305,7 +310,7 @@ static bool aim(struct spreading *p, struct tsm_workload_step *step, const uint3
         if (!clock[k])
             continue;
         if (!TSM_ARRAY_PUSH(p->events, p->event_count, p->event_capacity,
-                            lanes[k].list[clock[k] - 1]))
+                            end_of(p, lanes[k].list[clock[k] - 1])))
             return false;
         step->of_count++;
     }

@@ -80,6 +80,9 @@ static enum tsm_state_reason reason_of(enum tsm_prediction_bound bound)
         return TSM_REASON_DEFAULT;
     case TSM_BOUND_EVENT:
         return TSM_REASON_EVENT;
+    case TSM_BOUND_VALUE:
+    case TSM_BOUND_HOST:
+        return TSM_REASON_VALUE;
     case TSM_BOUND_PARENT:
         return TSM_REASON_GRAPH;
     case TSM_BOUND_ENGINE:
@@ -109,7 +112,9 @@ static void add_life(struct making *m, uint32_t part, uint64_t from_ns, struct t
     add(m, &i);
     i.state = TSM_STATE_WAIT;
     i.reason = reason_of(p->waited_for);
-    i.by = p->waited_for == TSM_BOUND_THREAD ? TSM_WORKLOAD_NONE : command_of(m, p->waited_by);
+    i.by = p->waited_for == TSM_BOUND_THREAD || p->waited_for == TSM_BOUND_HOST
+               ? TSM_WORKLOAD_NONE
+               : command_of(m, p->waited_by);
     i.begin_ns = arrival_ns;
     i.end_ns = ready_ns;
     add(m, &i);
@@ -196,9 +201,13 @@ static void find(struct making *m, uint32_t part, uint32_t before, uint64_t by_n
 static void check(struct making *m, uint32_t part)
 {
     const struct tsm_scheduled_part *p = &m->s->parts[part];
+    const struct tsm_scheduled_part *by =
+        p->brought_by == TSM_WORKLOAD_NONE ? NULL : &m->s->parts[p->brought_by];
 
     if (p->start_ns < p->sent_ns)
         find(m, part, TSM_WORKLOAD_NONE, p->sent_ns - p->start_ns);
+    if (by && by->is_done && by->end_ns > p->start_ns)
+        find(m, part, p->brought_by, by->end_ns - p->start_ns);
     for (size_t i = p->first_before; i < p->first_before + p->before_count; i++) {
         const struct tsm_scheduled_part *before = &m->s->parts[m->s->before[i]];
 
@@ -352,8 +361,8 @@ static void add_tracks(struct making *m)
         const uint32_t stream = m->w->commands[m->w->parts[i].command].stream;
 
         if (p->is_done && has_finished(m, m->w->parts[i].command) &&
-            m->w->parts[i].work.kind != TSM_DEVICE_NONE)
-            runs[count++] = (struct run){m->w->streams[stream].device, m->w->parts[i].work.kind,
+            tsm_workload_kind(m->w, i) != TSM_DEVICE_NONE)
+            runs[count++] = (struct run){m->w->streams[stream].device, tsm_workload_kind(m->w, i),
                                          (uint32_t)i, p->start_ns, p->end_ns};
     }
     qsort(runs, count, sizeof(*runs), by_start);

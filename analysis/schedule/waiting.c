@@ -152,6 +152,135 @@ bool tsm_simulation_wait_owner(struct tsm_simulation *s, uint32_t thread, const 
     return ok;
 }
 
+/* ---- values in memory -------------------------------------------------------------------------
+ */
+
+/* The value that the part waits for is there since `ns`. */
+static bool bring(struct tsm_simulation *s, uint32_t part, uint64_t ns,
+                  enum tsm_prediction_bound bound, uint32_t by)
+{
+    if (bound == TSM_BOUND_VALUE)
+        s->out->parts[part].brought_by = by;
+    tsm_simulation_bind(&s->out->parts[part], ns, bound, by);
+    return --s->parts[part].left || tsm_simulation_push_ready(s, part);
+}
+
+static bool can_end(const struct tsm_workload_value *wait, const struct tsm_workload_value *write)
+{
+    return write->rank >= wait->rank && tsm_value_ends(&wait->access, write->access.value);
+}
+
+/* Waits for a part that may not have been sent yet. */
+static bool wait_bringer(struct tsm_simulation *s, uint32_t part, uint32_t by)
+{
+    if (s->w->commands[s->w->parts[by].command].is_dropped)
+        return true;
+    s->out->parts[part].brought_by = by;
+    if (s->out->parts[by].is_done) {
+        tsm_simulation_bind(&s->out->parts[part], s->out->parts[by].end_ns, TSM_BOUND_VALUE, by);
+        return true;
+    }
+    if (s->waiting_count >= WAITS_MAX ||
+        !TSM_ARRAY_PUSH(s->waitings, s->waiting_count, s->waiting_capacity,
+                        (struct tsm_simulated_wait){part, s->parts[by].waiting, TSM_BOUND_VALUE}))
+        return false;
+    s->parts[by].waiting = (uint32_t)s->waiting_count - 1;
+    s->parts[part].left++;
+    return true;
+}
+
+bool tsm_simulation_wait_value(struct tsm_simulation *s, uint32_t part)
+{
+    const uint32_t place = s->w->parts[part].value;
+    const struct tsm_workload_value *v = place == TSM_WORKLOAD_NONE ? NULL : &s->w->values[place];
+    struct tsm_simulated_cell *cell;
+
+    if (!v || v->access.kind == SBT_VALUE_WRITE)
+        return true;
+    if (v->brought_by != TSM_WORKLOAD_NONE)
+        return wait_bringer(s, part, v->brought_by);
+    if (v->host_ns) {
+        if (v->host_step != TSM_WORKLOAD_NONE && s->out->steps[v->host_step].is_begun)
+            return true;
+        s->host_waiting[s->host_waiting_count++] = place;
+        s->parts[part].left++;
+        return true;
+    }
+    if (v->rank == TSM_WORKLOAD_NONE)
+        return true;
+    cell = &s->cells[v->cell];
+    if (cell->written != TSM_WORKLOAD_NONE && can_end(v, &s->w->values[cell->written])) {
+        const uint32_t by = s->w->values[cell->written].part;
+
+        s->out->parts[part].brought_by = by;
+        tsm_simulation_bind(&s->out->parts[part], s->out->parts[by].end_ns, TSM_BOUND_VALUE, by);
+        return true;
+    }
+    s->next_waiting[place] = cell->waiting;
+    cell->waiting = place;
+    s->parts[part].left++;
+    return true;
+}
+
+bool tsm_simulation_note_value(struct tsm_simulation *s, uint32_t part)
+{
+    const uint32_t place = s->w->parts[part].value;
+    const struct tsm_workload_value *write =
+        place == TSM_WORKLOAD_NONE ? NULL : &s->w->values[place];
+    uint32_t *at;
+    bool ok = true;
+
+    if (!write || write->access.kind != SBT_VALUE_WRITE)
+        return true;
+    s->cells[write->cell].written = place;
+    at = &s->cells[write->cell].waiting;
+    while (*at != TSM_WORKLOAD_NONE && ok) {
+        const struct tsm_workload_value *wait = &s->w->values[*at];
+
+        if (!can_end(wait, write)) {
+            at = &s->next_waiting[*at];
+            continue;
+        }
+        *at = s->next_waiting[*at];
+        ok = bring(s, wait->part, s->out->parts[part].end_ns, TSM_BOUND_VALUE, part);
+    }
+    return ok;
+}
+
+/* Learns which call the program made when it had written the value. */
+static void learn_call(struct tsm_simulation *s, uint32_t place, uint32_t step, uint64_t ns)
+{
+    struct tsm_workload_value *v = &s->learning->values[place];
+
+    v->host_step = step;
+    v->host_ago_ns = ns - v->host_ns;
+}
+
+bool tsm_simulation_note_call(struct tsm_simulation *s, uint32_t step, uint64_t ns)
+{
+    bool ok = true;
+
+    for (size_t i = s->host_waiting_count; i-- > 0 && ok;) {
+        const uint32_t place = s->host_waiting[i];
+        const struct tsm_workload_value *v = &s->w->values[place];
+
+        if (s->learning && v->host_step == TSM_WORKLOAD_NONE && step != TSM_WORKLOAD_NONE &&
+            v->host_ns <= ns)
+            learn_call(s, place, step, ns);
+        if (v->host_step != step)
+            continue;
+        s->host_waiting[i] = s->host_waiting[--s->host_waiting_count];
+        ok = bring(s, v->part, step == TSM_WORKLOAD_NONE ? v->host_ns : ns - v->host_ago_ns,
+                   TSM_BOUND_HOST, step);
+    }
+    if (step == TSM_WORKLOAD_NONE) /* what else waits does so for ever */
+        s->host_waiting_count = 0;
+    return ok;
+}
+
+/* ---- ends -------------------------------------------------------------------------------------
+ */
+
 static void note_end(struct tsm_simulated_end *end, uint64_t ns, uint32_t part)
 {
     if (ns >= end->ns || end->part == TSM_WORKLOAD_NONE)

@@ -21,10 +21,10 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 static bool is_waited_event(const struct tsm_workload *w, const struct tsm_workload_command *c,
-                            uint32_t command)
+                            uint32_t part)
 {
     for (uint32_t i = 0; i < c->event_count; i++)
-        if (w->events[c->first_event + i] == command)
+        if (w->events[c->first_event + i].part == part)
             return true;
     return false;
 }
@@ -40,7 +40,7 @@ static uint64_t waited_for_events(const struct tsm_workload *w, const struct tsm
     if (!p->is_done)
         return 0;
     for (size_t i = p->first_before; i < p->first_before + p->before_count; i++)
-        if (!is_waited_event(w, c, w->parts[s->before[i]].command))
+        if (!is_waited_event(w, c, s->before[i]))
             ready_ns = later(ready_ns, s->parts[s->before[i]].end_ns);
     return p->ready_ns > ready_ns ? p->ready_ns - ready_ns : 0;
 }

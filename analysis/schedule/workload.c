@@ -4,6 +4,7 @@
 #include "analysis/dependencies/followed.h"
 #include "analysis/model/pass.h"
 #include "analysis/model/work.h"
+#include "analysis/schedule/work_order.h"
 #include "api/traits.h"
 #include "base/array.h"
 #include "base/bytes.h"
@@ -30,7 +31,8 @@ struct making {
     struct tsm_map events;   /* id -> place + 1 of the command that recorded it last */
     struct tsm_map launches; /* what is launched -> place + 1 of its last launch */
     size_t command_capacity, part_capacity, step_capacity, stream_capacity, thread_capacity;
-    size_t device_capacity, parent_capacity, event_capacity;
+    size_t device_capacity, parent_capacity, event_capacity, inner_capacity;
+    struct tsm_work_orders orders;
     /* Parts as they come: records of work are later than those of their commands. */
     struct tsm_workload_part *parts;
     size_t part_count, parts_capacity;
@@ -125,6 +127,7 @@ static struct tsm_workload_step *add_step(struct making *m, const struct sbt_rec
                                        .command = TSM_WORKLOAD_NONE,
                                        .thread = thread,
                                        .next = TSM_WORKLOAD_NONE,
+                                       .part = TSM_WORKLOAD_NONE,
                                        .rank = place,
                                        .epoch = w->epoch,
                                        .stack = record->stack,
@@ -146,7 +149,8 @@ static int add_event(struct making *m, struct tsm_workload_command *command, uin
     if (!place)
         return 0;
     if (m->w->event_count >= COUNT_MAX ||
-        !TSM_ARRAY_PUSH(m->w->events, m->w->event_count, m->event_capacity, (uint32_t)place - 1))
+        !TSM_ARRAY_PUSH(m->w->events, m->w->event_count, m->event_capacity,
+                        (struct tsm_workload_event){(uint32_t)place - 1, TSM_WORKLOAD_NONE}))
         return no_memory();
     command->event_count++;
     return 0;
@@ -239,9 +243,8 @@ static int aim(struct making *m, struct tsm_workload_step *step, const struct ts
         return 0;
     }
     if (object >= 0 && tsm_object_traits(call->schema->fields[object].detail) & TSM_OBJECT_EVENT) {
-        step->of = tsm_map_get(&m->events,
-                               sbt_record_role(call->schema, call->record, SBT_ROLE_OBJECT, 0), 0) -
-                   1;
+        step->event = sbt_record_role(call->schema, call->record, SBT_ROLE_OBJECT, 0);
+        step->of = tsm_map_get(&m->events, step->event, 0) - 1;
         step->target = step->of != UINT64_MAX ? TSM_TARGET_COMMAND : TSM_TARGET_NOTHING;
         return 0;
     }
@@ -313,7 +316,8 @@ enum {
     QUEUE,
     PRIORITY,
     FLAGS,
-    PARENTS
+    PARENTS,
+    ID
 };
 
 /* Gives the command the parts that were collected. */
@@ -357,15 +361,41 @@ static int add_parents(struct making *m, struct tsm_workload_part *part,
     return 0;
 }
 
+/* Adds work to the part before, inside of which it ran. */
+static int add_inner(struct making *m, const uint64_t *slots, const struct tsm_device_work *work)
+{
+    struct tsm_workload_part *outer =
+        m->open.count ? &m->parts[m->open.first_part + m->open.count - 1] : NULL;
+
+    if (!outer || slots[OF_STREAM] != m->open.stream || slots[OF_POSITION] != m->open.position ||
+        slots[NUMBER] + 1 != m->open.count) {
+        m->open.is_whole = false;
+        return 0;
+    }
+    if (!outer->inner_count)
+        outer->first_inner = (uint32_t)m->w->inner_count;
+    outer->inner_count++;
+    return m->w->inner_count < COUNT_MAX &&
+                   TSM_ARRAY_PUSH(m->w->inner, m->w->inner_count, m->inner_capacity, *work)
+               ? 0
+               : no_memory();
+}
+
 static int add_work(struct making *m, const struct sbt_record *record)
 {
     const uint64_t *slots = record->slots;
-    struct tsm_workload_part part = {.command = TSM_WORKLOAD_NONE};
+    struct tsm_workload_part part = {.command = TSM_WORKLOAD_NONE, .value = TSM_WORKLOAD_NONE};
     uint64_t place;
     int error;
 
     if (record->slot_count <= PARENTS || slots[KIND] >= SBT_GPU_WORK_COUNT)
         return 0;
+    part.work = (struct tsm_device_work){.kind = (enum tsm_device_work_kind)slots[KIND],
+                                         .bytes = slots[BYTES],
+                                         .blocks = slots[BLOCKS],
+                                         .instructions = slots[INSTRUCTIONS]};
+    if (slots[FLAGS] & SBT_GPU_WORK_INNER)
+        return add_inner(m, slots, &part.work);
     if (slots[NUMBER] == 0) {
         m->open = (struct work_list){.stream = (uint32_t)slots[OF_STREAM],
                                      .position = slots[OF_POSITION],
@@ -386,10 +416,7 @@ static int add_work(struct making *m, const struct sbt_record *record)
         m->open.is_whole = false;
         return 0;
     }
-    part.work = (struct tsm_device_work){.kind = (enum tsm_device_work_kind)slots[KIND],
-                                         .bytes = slots[BYTES],
-                                         .blocks = slots[BLOCKS],
-                                         .instructions = slots[INSTRUCTIONS]};
+    part.id = record->slot_count > ID ? slots[ID] : 0;
     /* Nodes lie between two parts that hold them together. */
     part.is_node = slots[FLAGS] & SBT_GPU_WORK_NODE && m->open.count;
     if (part.is_node && slots[FLAGS] & SBT_GPU_WORK_LAST)
@@ -415,6 +442,8 @@ static int add_core(void *user, const struct sbt_record *record)
         return error;
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_WORK))
         return add_work(m, record);
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_ORDER))
+        return tsm_work_orders_add(&m->orders, record);
     /* The program wrote, or learnt something. */
     m->w->epoch += record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) ||
                    record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_RUNS) ||
@@ -484,7 +513,8 @@ static int order_parts(struct making *m)
             !TSM_ARRAY_RESERVE(w->parts, m->part_capacity, w->part_count + c->part_count))
             return no_memory();
         for (uint32_t k = 0; k < c->part_count; k++) {
-            struct tsm_workload_part part = {.work = fixed_work(w, c), .command = (uint32_t)i};
+            struct tsm_workload_part part = {
+                .work = fixed_work(w, c), .command = (uint32_t)i, .value = TSM_WORKLOAD_NONE};
 
             if (c->has_work)
                 part = m->parts[from + k];
@@ -498,6 +528,8 @@ static int order_parts(struct making *m)
         w->untimed_count += c->recorded.kind != TSM_TIME_MEASURED;
         w->workless_count += w->is_virtual && !c->has_work;
     }
+    for (size_t i = 0; i < w->event_count; i++)
+        w->events[i].part = tsm_workload_last_part(w, w->events[i].command);
     return 0;
 }
 
@@ -542,6 +574,8 @@ static int check_size(const struct tsm_workload *w)
 
     for (size_t i = 0; i < w->part_count; i++)
         kernels += w->parts[i].work.kind == TSM_DEVICE_KERNEL && !w->parts[i].work.is_fixed;
+    for (size_t i = 0; i < w->inner_count; i++)
+        kernels += w->inner[i].kind == TSM_DEVICE_KERNEL;
     return kernels <= SLOTS_MAX / w->machine.block_slots
                ? 0
                : tsm_fail(TSM_E_LIMIT,
@@ -593,6 +627,8 @@ int tsm_workload_make(struct tsm_workload *out, struct sbt_reader *reader)
     if (!error)
         error = order_parts(&m);
     if (!error)
+        error = tsm_work_orders_settle(&m.orders, out, &m.command_places);
+    if (!error)
         error = link_streams(out);
     if (!error)
         error = check_size(out);
@@ -602,6 +638,7 @@ int tsm_workload_make(struct tsm_workload *out, struct sbt_reader *reader)
     tsm_map_finish(&m.command_places);
     tsm_map_finish(&m.launches);
     tsm_map_finish(&m.events);
+    tsm_work_orders_finish(&m.orders);
     free(m.parts);
     return error;
 }
@@ -616,6 +653,9 @@ void tsm_workload_finish(struct tsm_workload *w)
     free(w->devices);
     free(w->parents);
     free(w->events);
+    free(w->values);
+    free(w->inner);
+    free(w->awaited);
     *w = (struct tsm_workload){0};
 }
 

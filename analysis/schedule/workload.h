@@ -10,6 +10,7 @@
 #define ANALYSIS_SCHEDULE_WORKLOAD_H
 
 #include "analysis/model/node.h"
+#include "api/values.h"
 #include "base/machine.h"
 #include "tracesmith/reader.h"
 
@@ -23,6 +24,30 @@ struct tsm_workload_part {
     uint32_t command;                    /* place */
     uint32_t first_parent, parent_count; /* in the list of parents: parts that it waits for */
     bool is_node; /* it waits for these alone, not for what its stream was given before */
+    /* In the list of awaited ones: parts of other commands that it waits for, as a node. */
+    uint32_t first_awaited, awaited_count;
+    uint32_t first_inner, inner_count; /* in the list of inner work: what runs inside of it, at once
+                                          one after the other */
+    uint32_t value;                    /* place of the value that it waits for or writes */
+    uint64_t id;                       /* in the recording; 0: not known */
+};
+
+/* A value in memory that a part waits for or writes. */
+struct tsm_workload_value {
+    struct tsm_value_access access;
+    uint32_t part;
+    uint32_t cell;       /* number of the address */
+    uint32_t rank;       /* of a write: among those of the cell, in the recording; of a wait: of the
+                            first write that can end it; NONE: none does */
+    uint32_t brought_by; /* of a wait: part that is no write of a value and whose end ended it */
+    uint64_t host_ns;    /* ... or the program wrote it, and called then; 0: it did not */
+    uint32_t host_step;  /* ... this one, NONE: not known */
+    uint64_t host_ago_ns; /* ... when that call had been charged so long ago */
+};
+
+/* Command that another one waits for, up to that part of it. */
+struct tsm_workload_event {
+    uint32_t command, part;
 };
 
 struct tsm_workload_command {
@@ -34,7 +59,7 @@ struct tsm_workload_command {
     uint32_t step;                   /* that sends it */
     uint32_t first_part, part_count;
     uint32_t previous;                 /* place of the one before it on its stream */
-    uint32_t first_event, event_count; /* in the list of events: commands that it waits for */
+    uint32_t first_event, event_count; /* in the list of events: that it waits for */
     struct tsm_span recorded;
     uint64_t sent_ns;        /* in virtual time, with has_work */
     bool has_work;           /* its parts are those that the recording's machine carried out */
@@ -67,6 +92,8 @@ struct tsm_workload_step {
     enum tsm_workload_target target;
     uint64_t of;       /* place of the command or stream; key of the owner; first of the list */
     uint32_t of_count; /* of the list */
+    uint32_t part;     /* of the command, up to which it waits; NONE: to its end */
+    uint64_t event;    /* id of the one that it waits for; 0: none */
     uint32_t command;  /* that it sends */
     uint32_t thread;   /* place */
     uint32_t previous, next; /* of the thread */
@@ -103,9 +130,13 @@ struct tsm_workload {
     struct tsm_workload_stream *streams;
     struct tsm_workload_thread *threads;
     struct tsm_device *devices;
-    uint32_t *parents, *events;
+    struct tsm_workload_event *events;
+    struct tsm_workload_value *values;
+    struct tsm_device_work *inner;
+    uint32_t *parents, *awaited;
     size_t command_count, part_count, step_count, stream_count, thread_count, device_count;
-    size_t parent_count, event_count;
+    size_t parent_count, event_count, awaited_count, inner_count, value_count;
+    size_t cell_count; /* addresses of values */
     struct tsm_machine machine;
     bool is_virtual;         /* the commands are those of a machine in virtual time */
     uint64_t begin_ns;       /* of the first call; 0 in virtual time */
@@ -115,6 +146,17 @@ struct tsm_workload {
     uint64_t passed_count;   /* commands of APIs that are not in it */
     uint32_t epoch;          /* of the end */
 };
+
+/* Returns the kind of work that a part counts as: with others inside of it, a kernel. */
+static inline enum tsm_device_work_kind tsm_workload_kind(const struct tsm_workload *w, size_t part)
+{
+    return w->parts[part].inner_count ? TSM_DEVICE_KERNEL : w->parts[part].work.kind;
+}
+
+static inline uint32_t tsm_workload_last_part(const struct tsm_workload *w, uint32_t command)
+{
+    return w->commands[command].first_part + w->commands[command].part_count - 1;
+}
 
 /* Reads the trace. Finish it in any case. */
 int tsm_workload_make(struct tsm_workload *out, struct sbt_reader *reader);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define TSM_EMU_TIMES_SYMBOL  "tsm_emu_times"
-#define TSM_EMU_TIMES_VERSION 3u
+#define TSM_EMU_TIMES_VERSION 4u
 
 struct tsm_emu_ticket; /* what one call sent to the device */
 
@@ -41,10 +41,29 @@ struct tsm_emu_work {
     bool is_last;     /* of the ticket's commands */
     const unsigned *parents; /* numbers of earlier commands of the ticket, ascending */
     unsigned parent_count;
+
+    /* From version 4 on. */
+
+    uint64_t id;   /* of the command: in the process, from 1 on */
+    bool is_inner; /* it ran inside of the command with its number, a conditional node, right after
+                      what ran there before */
+    /* The value in memory that it waits for, or writes. */
+    unsigned access; /* enum sbt_value_access */
+    unsigned size;
+    uint64_t address, value;
+    uint64_t brought_by; /* id of the command whose end brought what it waits for; 0: none did */
+    uint64_t host_ns;    /* ... the program, or another process did, and its next call was then; 0:
+                            before the wait was sent */
+    const uint64_t *awaited; /* ids of commands that it waits for: records of events, the launch of
+                                the same graph before */
+    unsigned awaited_count;
 };
 
 /* Gets the commands of a ticket in the order in which they were sent, numbered from 0. */
 typedef void (*tsm_emu_work_visitor)(void *user, unsigned number, const struct tsm_emu_work *work);
+
+/* Gets the commands of a ticket that record events as nodes of a graph. */
+typedef void (*tsm_emu_event_visitor)(void *user, unsigned number, void *event);
 
 #define TSM_EMU_ACCESSES_MAX 1024u
 
@@ -111,6 +130,12 @@ struct tsm_emu_times {
      * (SBT_ACCESS_*), TSM_EMU_ACCESSES_MAX at most. The ticket is over; the list is its own.
      * Returns false where not all are known. */
     bool (*accesses)(struct tsm_emu_ticket *ticket, const uint64_t (**list)[3], size_t *count);
+
+    /* From version 4 on. */
+
+    /* Says which events (CUevent) the nodes of a launched graph record. Call it after end(), and
+     * before read() or drop(). */
+    void (*events)(struct tsm_emu_ticket *ticket, tsm_emu_event_visitor visit, void *user);
 };
 
 /* Returns NULL before cuInit(). Valid as long as the library is loaded. */

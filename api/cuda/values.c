@@ -47,8 +47,8 @@ bool tsm_value_access_of(struct tsm_value_access *out, const struct sbt_record *
             !find_slot(&flags, record, schema, "flags"))
             return false;
         out->kind = calls[i].is_write
-                        ? TSM_VALUE_WRITE
-                        : (enum tsm_value_kind)(TSM_VALUE_AT_LEAST + (flags & CONDITION));
+                        ? SBT_VALUE_WRITE
+                        : (enum sbt_value_access)(SBT_VALUE_AT_LEAST + (flags & CONDITION));
         return true;
     }
     return false;
@@ -60,15 +60,15 @@ bool tsm_value_ends(const struct tsm_value_access *wait, uint64_t value)
     const uint64_t difference = (value - wait->value) & mask;
 
     switch (wait->kind) {
-    case TSM_VALUE_AT_LEAST:
+    case SBT_VALUE_AT_LEAST:
         return !(difference & (mask ^ mask >> 1));
-    case TSM_VALUE_EQUAL:
+    case SBT_VALUE_EQUAL:
         return !difference;
-    case TSM_VALUE_ANY_BIT:
+    case SBT_VALUE_ANY_BIT:
         return value & wait->value & mask;
-    case TSM_VALUE_ZERO_BIT:
+    case SBT_VALUE_ZERO_BIT:
         return ~(value | wait->value) & mask;
-    case TSM_VALUE_WRITE:
+    default:
         break;
     }
     return false;
@@ -76,8 +76,8 @@ bool tsm_value_ends(const struct tsm_value_access *wait, uint64_t value)
 
 const char *tsm_value_text(char out[TSM_VALUE_TEXT_MAX], const struct tsm_value_access *access)
 {
-    static const char *const before[] = {"v = ", "v >= ", "v == ", "v & ", "~(v | "};
-    static const char *const behind[] = {"", "", "", " != 0", ") != 0"};
+    static const char *const before[] = {"", "v = ", "v >= ", "v == ", "v & ", "~(v | "};
+    static const char *const behind[] = {"", "", "", "", " != 0", ") != 0"};
 
     tsm_format(out, TSM_VALUE_TEXT_MAX, "%s0x%" PRIx64 "%s", before[access->kind], access->value,
                behind[access->kind]);

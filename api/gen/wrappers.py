@@ -150,12 +150,13 @@ def before(call, by_hand):
 
 
 def timed(call):
-    """The statements before and after the real call that time a command on the device."""
-    if call.kind != 'command' or call.status != 'generated' or not call.stream:
+    """The statements before and after the real call that time a command on the device, or ask what one that only orders others waited for."""
+    if call.kind not in ('command', 'wait', 'signal') or call.status != 'generated' or not call.stream:
         return [], []
     wait = ('CUDA_HOST_WAITS' if 'waits' in call.options else
             'CUDA_HOST_MAY_WAIT' if 'blocks' in call.options or call.settles else 'CUDA_HOST_GOES_ON')
-    return ([f'struct cuda_timed *timed = cuda_gpu_time_begin(&call, {guarded_stream(call.stream)}, '
+    begin = 'cuda_gpu_time_begin' if call.kind == 'command' else 'cuda_gpu_time_begin_order'
+    return ([f'struct cuda_timed *timed = {begin}(&call, {guarded_stream(call.stream)}, '
              f'{"true" if call.per_thread else "false"});'],
             ['if (timed)', f'    cuda_gpu_time_end(timed, ok, {wait});'])
 

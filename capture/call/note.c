@@ -171,13 +171,31 @@ void tsm_gpu_work_write(const struct tsm_gpu_work *work)
         .stream = SBT_STREAM_NONE,
         .slots = {work->stream, work->position, work->number, work->kind, work->bytes, work->blocks,
                   work->instructions, work->sent_ns, work->queue, (uint64_t)(int64_t)work->priority,
-                  work->flags, work->parent_count * sizeof(*work->parents)},
-        .slot_count = 12,
+                  work->flags, work->parent_count * sizeof(*work->parents), work->id},
+        .slot_count = 13,
         .data = work->parents,
         .data_size = work->parent_count * (uint32_t)sizeof(*work->parents),
     };
 
     if (work->parent_count <= PARENTS_MAX)
+        write_here(&note);
+}
+
+void tsm_gpu_order_write(const struct tsm_gpu_order *order)
+{
+    const uint32_t size = order->awaited_count * (uint32_t)sizeof(*order->awaited);
+    const struct tsm_note note = {
+        .call = SBT_CORE_GPU_ORDER,
+        .stream = SBT_STREAM_NONE,
+        .slots = {order->stream, order->position, order->number, order->event, order->access,
+                  order->size, order->address, order->value, order->brought_by, order->host_ns,
+                  size},
+        .slot_count = 11,
+        .data = order->awaited,
+        .data_size = size,
+    };
+
+    if (order->awaited_count <= PARENTS_MAX)
         write_here(&note);
 }
 

@@ -129,6 +129,21 @@ static const struct sbt_field gpu_work_fields[] = {
     FIELD("priority", INT, NONE, ""),
     FIELD("flags", FLAGS, NONE, "tracesmith_gpu_work_flags"),
     FIELD("parents", BYTES, NONE, ""),
+    FIELD("id", UINT, NONE, ""),
+};
+
+static const struct sbt_field gpu_order_fields[] = {
+    FIELD("of_stream", UINT, OF_STREAM, ""),
+    FIELD("of_position", UINT, OF_POSITION, ""),
+    FIELD("number", UINT, NONE, ""),
+    FIELD("event", UINT, NONE, ""),
+    FIELD("access", ENUM, NONE, "tracesmith_value_access"),
+    FIELD("size", UINT, NONE, ""),
+    FIELD("address", DEVPTR, NONE, ""),
+    FIELD("value", UINT, NONE, ""),
+    FIELD("brought_by", UINT, NONE, ""),
+    FIELD("host_ns", UINT, NONE, ""),
+    FIELD("awaited", BYTES, NONE, ""),
 };
 
 static const struct sbt_field accesses_fields[] = {
@@ -168,6 +183,7 @@ static const struct sbt_schema core_schemas[] = {
     CORE(SBT_CORE_HOST_RUNS, "host_runs", SBT_KIND_STATE, host_runs_fields),
     CORE(SBT_CORE_GPU_WORK, "gpu_work", SBT_KIND_META, gpu_work_fields),
     CORE(SBT_CORE_ACCESSES, "accesses", SBT_KIND_META, accesses_fields),
+    CORE(SBT_CORE_GPU_ORDER, "gpu_order", SBT_KIND_META, gpu_order_fields),
 };
 
 static const struct sbt_enum_value memory_values[] = {
@@ -202,6 +218,12 @@ static const struct sbt_enum_value gpu_work_values[] = {
 static const struct sbt_enum_value gpu_work_flags[] = {
     {"node", SBT_GPU_WORK_NODE},
     {"last", SBT_GPU_WORK_LAST},
+    {"inner", SBT_GPU_WORK_INNER},
+};
+
+static const struct sbt_enum_value value_access_values[] = {
+    {"none", SBT_VALUE_NONE},   {"write", SBT_VALUE_WRITE},     {"at_least", SBT_VALUE_AT_LEAST},
+    {"equal", SBT_VALUE_EQUAL}, {"any_bit", SBT_VALUE_ANY_BIT}, {"zero_bit", SBT_VALUE_ZERO_BIT},
 };
 
 #define TABLE(name_, values_)                                                                      \
@@ -216,6 +238,7 @@ static const struct sbt_enum core_enums[] = {
     TABLE("tracesmith_gpu_time", gpu_time_values),
     TABLE("tracesmith_gpu_work", gpu_work_values),
     TABLE("tracesmith_gpu_work_flags", gpu_work_flags),
+    TABLE("tracesmith_value_access", value_access_values),
 };
 
 const struct sbt_enum *sbt_core_enum(uint32_t index)

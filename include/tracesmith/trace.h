@@ -63,7 +63,9 @@ enum sbt_core_record {
     SBT_CORE_HOST_RUNS = 22, /* like HOST_WRITE, of scattered bytes */
     SBT_CORE_GPU_WORK = 23,  /* what the software GPU had to do for a command in virtual time */
     SBT_CORE_ACCESSES = 24,  /* which memory a command read and wrote, as the software GPU saw it */
-    SBT_CORE_END,            /* one more than the last */
+    SBT_CORE_GPU_ORDER =
+        25,       /* what a part of a command waited for in other commands and in memory */
+    SBT_CORE_END, /* one more than the last */
 };
 
 /* Reason of a STOPPED record when recording ended because TS_STOP_CALL asked for it. With another
@@ -127,8 +129,21 @@ enum sbt_gpu_work {
 
 /* flags of a GPU_WORK record: NODE: it waits for its parents only, not for what its stream had
  * before; LAST: of the command's parts */
-#define SBT_GPU_WORK_NODE 1u
-#define SBT_GPU_WORK_LAST 2u
+#define SBT_GPU_WORK_NODE  1u
+#define SBT_GPU_WORK_LAST  2u
+#define SBT_GPU_WORK_INNER 4u /* it ran inside of the part with its number, a conditional node */
+
+/* access of a GPU_ORDER record: how a command uses a value in memory. A wait ends when the value
+ * that is there, v, and its own, w, are so. */
+enum sbt_value_access {
+    SBT_VALUE_NONE = 0,
+    SBT_VALUE_WRITE = 1,
+    SBT_VALUE_AT_LEAST = 2, /* v - w, as a signed number of that size, is not negative */
+    SBT_VALUE_EQUAL = 3,    /* v == w */
+    SBT_VALUE_ANY_BIT = 4,  /* v & w is not 0 */
+    SBT_VALUE_ZERO_BIT = 5, /* ~(v | w) is not 0 */
+    SBT_VALUE_COUNT
+};
 
 /* flags of a range of an ACCESSES record: the command has read its bytes, written them; SOME: not
  * each of them, perhaps, or not in each of these ways; ARRAY: texels of an array are among them */

@@ -2,6 +2,9 @@
  *
  * Streams that wait for values in memory: written by another stream, by the program, by the program
  * while it waits for the GPU, back and forth; in batches, and in graphs.
+ *
+ * values [calm | late]: calm: nothing in which the program watches memory; late: alone, waits for
+ * what it stores long after.
  */
 #include "tests/programs/program.h"
 
@@ -172,8 +175,26 @@ static void captured(void)
     CU(cuGraphDestroy(graph));
 }
 
-int main(void)
+/* The program stores the value when the wait for it has long been there. */
+static void stored_late(void)
 {
+    *word = 0;
+    for (uint32_t i = 1; i < 4; i++) {
+        CU(cuStreamWaitValue32_v2(two, word_there, i, CU_STREAM_WAIT_VALUE_GEQ));
+        send_step(two);
+        for (uint32_t k = 0; k < 20; k++)
+            send_fill(one, k);
+        *word = i;
+        if (i == 2)
+            CU(cuStreamSynchronize(one));
+        show("stored late", two);
+    }
+    CU(cuStreamSynchronize(one));
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "";
     CUcontext context;
     CUmodule kernels = program_begin(&context);
     void *host;
@@ -187,11 +208,16 @@ int main(void)
     CU(cuMemAllocHost_v2(&host, 4096));
     CU(cuMemHostGetDevicePointer_v2(&word_there, host, 0));
     word = host;
-    between_streams();
-    by_program();
-    back_and_forth();
-    in_graph(context);
-    captured();
+    if (!strcmp(way, "late")) {
+        stored_late();
+    } else {
+        between_streams();
+        by_program();
+        if (strcmp(way, "calm") != 0)
+            back_and_forth();
+        in_graph(context);
+        captured();
+    }
     CU(cuMemFreeHost(host));
     CU(cuMemFree_v2(flag));
     CU(cuMemFree_v2(data));

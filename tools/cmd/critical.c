@@ -246,7 +246,7 @@ static struct slack_row *slack_rows(size_t *count, const struct critical *run,
         for (uint32_t k = c->first_part; k < c->first_part + c->part_count; k++) {
             const struct tsm_scheduled_part *p = &run->s.parts[k];
 
-            if (run->w.parts[k].work.kind == TSM_DEVICE_NONE || !p->is_done)
+            if (tsm_workload_kind(&run->w, k) == TSM_DEVICE_NONE || !p->is_done)
                 continue;
             row.slack_ns = slack[k] < row.slack_ns ? slack[k] : row.slack_ns;
             row.start_ns = p->start_ns < row.start_ns ? p->start_ns : row.start_ns;

@@ -327,7 +327,7 @@ static bool times_of(const struct tsm_workload *w, const struct tsm_prediction *
         for (uint32_t k = c->first_part; k < c->first_part + c->part_count; k++) {
             const struct tsm_scheduled_part *p = &s->parts[k];
 
-            if (!p->is_done || (w->parts[k].work.kind == TSM_DEVICE_NONE) != (marks == 1))
+            if (!p->is_done || (tsm_workload_kind(w, k) == TSM_DEVICE_NONE) != (marks == 1))
                 continue;
             if (!is_any || p->start_ns < *start_ns)
                 *start_ns = p->start_ns;

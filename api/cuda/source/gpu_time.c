@@ -37,6 +37,7 @@
 struct cuda_timed {
     struct pool *pool;
     struct cuda_timed *next;       /* in flight: the next younger one; free: any */
+    bool is_order;                 /* it only orders others, and has no time */
     struct tsm_emu_ticket *ticket; /* of the software GPU, in place of what follows */
     uint64_t cupti;                /* the command's number there, in place of what follows; or 0 */
     CUevent first, last;
@@ -173,6 +174,7 @@ static struct cuda_timed *take(struct pool *pool)
         pool->free = timed->next;
         timed->ticket = NULL;
         timed->cupti = 0;
+        timed->is_order = false;
     }
     tsm_lock_give(&pool->lock);
     return timed;
@@ -195,6 +197,20 @@ static bool begin(struct cuda_timed *timed, const struct tsm_call *call, bool is
     return timed->ticket != NULL;
 }
 
+/* Says that a node of the graph records the event, now that this has its name. */
+static void write_event(void *user, unsigned number, void *event)
+{
+    const struct cuda_timed *timed = user;
+    const struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
+
+    if (handle)
+        tsm_gpu_order_write(&(struct tsm_gpu_order){.stream = timed->stream,
+                                                    .position = timed->position,
+                                                    .number = number,
+                                                    .event = handle->id});
+}
+
 /* Marks where it ends, if there is anything to mark. False: there is nothing to ask for here. */
 static bool end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wait)
 {
@@ -210,6 +226,8 @@ static bool end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wait)
     cuda_emu_times->end(timed->ticket);
     if (!ok)
         cuda_emu_times->drop(timed->ticket);
+    else if (cuda_emu_times->is_virtual && tsm_session_settings()->gpu_time)
+        cuda_emu_times->events(timed->ticket, write_event, timed);
     return ok;
 }
 
@@ -248,6 +266,19 @@ struct cuda_timed *cuda_gpu_time_start_graph(const struct tsm_call *call, CUstre
                                              bool per_thread)
 {
     return start(call, stream, per_thread, true);
+}
+
+struct cuda_timed *cuda_gpu_time_start_order(const struct tsm_call *call, CUstream stream,
+                                             bool per_thread)
+{
+    const bool is_exact = cuda_emu_times && cuda_emu_times->is_virtual;
+    struct cuda_timed *timed = is_exact && tsm_session_settings()->gpu_time
+                                   ? start(call, stream, per_thread, false)
+                                   : NULL;
+
+    if (timed)
+        timed->is_order = true;
+    return timed;
 }
 
 void cuda_gpu_time_end(struct cuda_timed *timed, bool ok, enum cuda_host_wait wait)
@@ -393,6 +424,7 @@ static CUresult read_times(const struct cuda_timed *timed, struct tsm_gpu_time *
 struct result {
     struct tsm_gpu_time time;
     struct tsm_emu_ticket *ticket;
+    bool is_order;
 };
 
 /* Tells whether the ticket is over. Its place is kept in *out. */
@@ -401,6 +433,7 @@ static CUresult take_ticket(const struct cuda_timed *timed, struct result *out)
     if (!cuda_emu_times->is_over(timed->ticket))
         return CUDA_ERROR_NOT_READY;
     out->ticket = timed->ticket;
+    out->is_order = timed->is_order;
     out->time = (struct tsm_gpu_time){.stream = timed->stream, .position = timed->position};
     return CUDA_SUCCESS;
 }
@@ -445,9 +478,23 @@ static void write_work(void *user, unsigned number, const struct tsm_emu_work *w
                                               .queue = work->queue,
                                               .priority = work->priority,
                                               .flags = (work->is_node ? SBT_GPU_WORK_NODE : 0) |
-                                                       (work->is_last ? SBT_GPU_WORK_LAST : 0),
+                                                       (work->is_last ? SBT_GPU_WORK_LAST : 0) |
+                                                       (work->is_inner ? SBT_GPU_WORK_INNER : 0),
                                               .parents = work->parents,
-                                              .parent_count = work->parent_count});
+                                              .parent_count = work->parent_count,
+                                              .id = work->id});
+    if (work->access || work->awaited_count || work->brought_by || work->host_ns)
+        tsm_gpu_order_write(&(struct tsm_gpu_order){.stream = time->stream,
+                                                    .position = time->position,
+                                                    .number = number,
+                                                    .access = work->access,
+                                                    .size = work->size,
+                                                    .address = work->address,
+                                                    .value = work->value,
+                                                    .brought_by = work->brought_by,
+                                                    .host_ns = work->host_ns,
+                                                    .awaited = work->awaited,
+                                                    .awaited_count = work->awaited_count});
 }
 
 static void write_accesses(const struct result *result)
@@ -465,11 +512,11 @@ static bool write_exact(struct result *result)
 {
     const struct tsm_settings *settings = tsm_session_settings();
 
-    if (settings->accesses)
+    if (settings->accesses && !result->is_order)
         write_accesses(result);
     if (cuda_emu_times->is_virtual && settings->gpu_time)
         cuda_emu_times->works(result->ticket, write_work, &result->time);
-    return read_exact(result->ticket, &result->time) && settings->gpu_time;
+    return read_exact(result->ticket, &result->time) && settings->gpu_time && !result->is_order;
 }
 
 static void write_result(struct result *result)

@@ -40,12 +40,25 @@ struct cuda_timed *cuda_gpu_time_start(const struct tsm_call *call, CUstream str
 /* Works like it, for a launch of a graph: its nodes may have times of their own. */
 struct cuda_timed *cuda_gpu_time_start_graph(const struct tsm_call *call, CUstream stream,
                                              bool per_thread);
+struct cuda_timed *cuda_gpu_time_start_order(const struct tsm_call *call, CUstream stream,
+                                             bool per_thread);
 
 static inline struct cuda_timed *cuda_gpu_time_begin(const struct tsm_call *call, CUstream stream,
                                                      bool per_thread)
 {
     return __builtin_expect(cuda_gpu_time_wanted, 0) ? cuda_gpu_time_start(call, stream, per_thread)
                                                      : NULL;
+}
+
+/* The same for a command that only orders others, a wait or an event, and has no time: in virtual
+ * time the software GPU says what it
+ * waited for. */
+static inline struct cuda_timed *cuda_gpu_time_begin_order(const struct tsm_call *call,
+                                                           CUstream stream, bool per_thread)
+{
+    return __builtin_expect(cuda_gpu_time_wanted, 0)
+               ? cuda_gpu_time_start_order(call, stream, per_thread)
+               : NULL;
 }
 
 /* Records the second event. The real function has returned; the call still holds the stream. `ok`:

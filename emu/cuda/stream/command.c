@@ -63,6 +63,10 @@ void emu_forget_after(struct emu_command *command)
     command->after = NULL;
     command->after_count = 0;
     command->after_capacity = 0;
+    free(command->awaited);
+    command->awaited = NULL;
+    command->awaited_count = 0;
+    command->awaited_capacity = 0;
 }
 
 /* A command that was never submitted may still own a payload; finish() of
@@ -115,10 +119,17 @@ bool emu_after_stream_locked(struct emu_command *command, CUstream stream)
     return emu_after_locked(command, stream->tail);
 }
 
+static bool note_awaited(struct emu_command *command, const struct emu_command *earlier)
+{
+    return !emu_settings.is_virtual || !earlier ||
+           TSM_ARRAY_PUSH(command->awaited, command->awaited_count, command->awaited_capacity,
+                          earlier->number);
+}
+
 bool emu_command_after(struct emu_command *command, struct emu_command *earlier)
 {
     pthread_mutex_lock(&emu_scheduler.lock);
-    bool ok = emu_after_locked(command, earlier);
+    bool ok = emu_after_locked(command, earlier) && note_awaited(command, earlier);
     pthread_mutex_unlock(&emu_scheduler.lock);
     return ok;
 }

@@ -60,11 +60,13 @@ static struct emu_command *new_record(CUevent event)
 }
 
 /* The event takes the reference. */
-CUresult emu_event_record(CUevent event, CUstream stream)
+static CUresult send_record(CUevent event, CUstream stream, bool is_node)
 {
     struct emu_command *mark = new_record(event);
     CUresult result = emu_capture_check_legacy(stream);
 
+    if (mark && is_node)
+        mark->event = event;
     if (!result)
         result = mark ? emu_stream_submit(stream, mark) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result)
@@ -72,6 +74,11 @@ CUresult emu_event_record(CUevent event, CUstream stream)
     else
         set_record(event, mark, NULL);
     return result;
+}
+
+CUresult emu_event_record(CUevent event, CUstream stream)
+{
+    return send_record(event, stream, false);
 }
 
 CUresult emu_event_wait(CUevent event, CUstream stream)
@@ -110,7 +117,7 @@ static CUresult record_submit(const struct emu_command *command, CUstream stream
 {
     CUevent event = event_of(command);
 
-    return emu_object_is(EMU_EVENT, event) ? emu_event_record(event, stream)
+    return emu_object_is(EMU_EVENT, event) ? send_record(event, stream, true)
                                            : CUDA_ERROR_INVALID_HANDLE;
 }
 

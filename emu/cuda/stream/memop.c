@@ -185,10 +185,28 @@ static bool write_accesses(const struct emu_command *command, struct emu_accesse
     return emu_accesses_add(out, v->address, v->size, SBT_ACCESS_WRITTEN);
 }
 
+static void wait_value_of(const struct emu_command *command, struct emu_value *out)
+{
+    const struct value *v = (const struct value *)(const void *)command->payload;
+
+    *out = (struct emu_value){(enum sbt_value_access)(SBT_VALUE_AT_LEAST + (v->flags & 3u)),
+                              v->size, v->address, v->value};
+}
+
+static void write_value_of(const struct emu_command *command, struct emu_value *out)
+{
+    const struct value *v = (const struct value *)(const void *)command->payload;
+
+    *out = (struct emu_value){SBT_VALUE_WRITE, v->size, v->address, v->value};
+}
+
 /* The value that a command waits for is there to be changed meanwhile: it does not count. */
-static const struct emu_command_type wait_type = {
-    .run = wait_run, .accesses = emu_accesses_none, .is_ready = is_value_there};
-static const struct emu_command_type write_type = {.run = write_run, .accesses = write_accesses};
+static const struct emu_command_type wait_type = {.run = wait_run,
+                                                  .accesses = emu_accesses_none,
+                                                  .is_ready = is_value_there,
+                                                  .value = wait_value_of};
+static const struct emu_command_type write_type = {
+    .run = write_run, .accesses = write_accesses, .value = write_value_of};
 
 static CUresult check_value(const struct value *v)
 {

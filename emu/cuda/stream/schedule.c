@@ -89,7 +89,7 @@ void emu_command_wait(struct emu_command *command)
 {
     emu_clock_charge();
     pthread_mutex_lock(&emu_scheduler.lock);
-    emu_note_values(emu_clock());
+    emu_note_values(emu_clock(), 0);
     if (!command->is_done)
         wait_locked(command);
     emu_clock_advance(command->done_ns);
@@ -113,22 +113,38 @@ bool emu_is_first_ready(CUstream stream)
     return stream->head && emu_is_ready(stream, stream->head);
 }
 
-static void note_value(CUstream stream, struct emu_command *command, uint64_t ns)
+void emu_note_values(uint64_t ns, uint64_t by)
 {
-    if (!command->type->is_ready || command->is_value_seen || !emu_is_ready(stream, command))
-        return;
-    command->is_value_seen = true;
-    if (command->after_ns < ns)
-        command->after_ns = ns;
+    for (struct emu_command *c = emu_scheduler.awaiting; c; c = c->next_awaiting) {
+        const bool is_there = c->type->is_ready(c);
+
+        if (is_there && !c->is_value_there) {
+            c->brought_ns = ns;
+            c->brought_by = by;
+        }
+        c->is_value_there = is_there;
+    }
 }
 
-void emu_note_values(uint64_t ns)
+/* Keeps commands that wait for a value where emu_note_values() finds them. */
+static void enter_awaiting(struct emu_command *command)
 {
-    if (!emu_settings.is_virtual)
+    if (!emu_settings.is_virtual || !command->type->is_ready)
         return;
-    for (CUstream s = emu_scheduler.streams; s; s = s->next)
-        for (struct emu_command *c = s->head; c; c = emu_node_order_next(c))
-            note_value(s, c, ns);
+    command->next_awaiting = emu_scheduler.awaiting;
+    emu_scheduler.awaiting = command;
+}
+
+static void leave_awaiting(const struct emu_command *command)
+{
+    struct emu_command **at = &emu_scheduler.awaiting;
+
+    if (!emu_settings.is_virtual || !command->type->is_ready)
+        return;
+    while (*at && *at != command)
+        at = &(*at)->next_awaiting;
+    if (*at)
+        *at = command->next_awaiting;
 }
 
 /* Tests whether nothing wakes the stream's thread when its first command can start: it has to look.
@@ -143,12 +159,13 @@ static void complete(CUstream stream, struct emu_command *command, bool has_run,
     emu_time_end(command, has_run);
     emu_ticket_done(command, has_run, has_failed);
     command->is_done = true;
+    leave_awaiting(command);
     emu_forget_after(command);
     stream->head = command->next;
     if (!stream->head)
         stream->tail = NULL;
     stream->is_running = false;
-    emu_note_values(command->done_ns);
+    emu_note_values(command->done_ns, command->number);
     emu_unref_locked(command);
     pthread_cond_broadcast(&emu_scheduler.something_done);
     wake_waiters();
@@ -358,7 +375,8 @@ CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
         else
             stream->head = command;
         stream->tail = command;
-        emu_note_values(emu_clock());
+        enter_awaiting(command);
+        emu_note_values(emu_clock(), 0);
         emu_scheduler.is_idle = false;
         pthread_cond_signal(emu_settings.is_serial ? &emu_scheduler.serial_wake : &stream->wake);
         result = CUDA_SUCCESS;
@@ -403,7 +421,7 @@ static CUresult wait_for_all(CUcontext context, CUstream stream)
         return CUDA_ERROR_OUT_OF_MEMORY;
     emu_clock_charge();
     pthread_mutex_lock(&emu_scheduler.lock);
-    emu_note_values(emu_clock());
+    emu_note_values(emu_clock(), 0);
     all->after_ns = freed_ns(context, stream);
     for (CUstream s = emu_scheduler.streams; s; s = s->next)
         if (is_waited_for(s, context, stream))

@@ -26,9 +26,11 @@
 #include <stdint.h>
 
 #include "emu/cuda/core/abi.h"
+#include "tracesmith/trace.h"
 
 struct emu_accesses;
 struct emu_command;
+struct emu_value;
 struct emu_capture;
 struct emu_edges;
 struct tsm_device_work;
@@ -66,6 +68,15 @@ struct emu_command_type {
     /* Optional: when it has run, and before finish(), adds what of memory it has read and written,
      * with no lock held. False, or no such function: that is not known. */
     bool (*accesses)(const struct emu_command *command, struct emu_accesses *out);
+    /* Optional: says which value in memory it waits for, or writes. */
+    void (*value)(const struct emu_command *command, struct emu_value *out);
+};
+
+/* A value in memory that a command waits for, or writes. */
+struct emu_value {
+    enum sbt_value_access access;
+    unsigned size; /* 4 or 8 */
+    uint64_t address, value;
 };
 
 struct emu_command {
@@ -77,13 +88,20 @@ struct emu_command {
     uint64_t arrival_ns; /* at the device */
     uint64_t after_ns;   /* not ready before that: the end of what was done when it was sent, ... */
     uint64_t ready_ns, start_ns;
-    uint64_t done_ns;   /* valid when done */
-    bool is_done;       /* under the scheduler's lock: emu_command_is_done() */
-    bool is_finished;   /* the type's finish() was called */
-    bool is_node;       /* virtual time: it waits for parents (emu/cuda/stream/node_order.h) */
-    bool is_aside;      /* virtual time: it takes no time */
-    bool is_value_seen; /* virtual time: what is_ready() waits for was there, and after_ns says when
-                         */
+    uint64_t done_ns; /* valid when done */
+    bool is_done;     /* under the scheduler's lock: emu_command_is_done() */
+    bool is_finished; /* the type's finish() was called */
+    bool is_node;     /* virtual time: it waits for parents (emu/cuda/stream/node_order.h) */
+    bool is_aside;    /* virtual time: it takes no time */
+    /* Virtual time, of a command that has is_ready(): what that waits for is there, since when, and
+     * by the end of which command; 0: it was not the device. */
+    bool is_value_there;
+    uint64_t brought_ns, brought_by;
+    struct emu_command *next_awaiting; /* such one that is not done */
+    /* Virtual time: numbers of those that emu_command_after() named. */
+    uint64_t *awaited;
+    size_t awaited_count, awaited_capacity;
+    void *event; /* that it records, as a graph's node; never followed */
     unsigned references;
     struct tsm_emu_ticket
         *ticket;            /* of the call that sent it (emu/cuda/stream/ticket.h), or NULL */

@@ -19,7 +19,19 @@ struct span {
 /* A command's work, in virtual time. */
 struct kept_work {
     struct tsm_emu_work work;
-    size_t first_parent; /* place among those of the ticket */
+    size_t first_parent, first_awaited; /* places among those of the ticket */
+};
+
+/* A command that ran inside of another one. */
+struct inner_work {
+    unsigned number; /* of that one */
+    struct tsm_emu_work work;
+};
+
+/* A node that records an event. */
+struct recorded_event {
+    unsigned number;
+    void *event;
 };
 
 struct tsm_emu_ticket {
@@ -31,7 +43,11 @@ struct tsm_emu_ticket {
     struct kept_work *kept; /* by command; virtual time only */
     size_t kept_capacity;
     unsigned *parents;
-    size_t parent_count, parent_capacity;
+    uint64_t *awaited;
+    struct inner_work *inner; /* in the order of their numbers' ends */
+    struct recorded_event *events;
+    size_t parent_count, parent_capacity, awaited_count, awaited_capacity;
+    size_t inner_count, inner_capacity, event_count, event_capacity;
     struct span work, marks;
     bool wants_accesses, lacks_accesses; /* lacks: not all of them can be said */
     struct emu_accesses accesses;
@@ -50,14 +66,10 @@ void emu_ticket_join(struct emu_command *command)
         return;
     command->ticket_number = current->count++;
     current->pending++;
-}
-
-void emu_ticket_holds_others(const struct emu_command *command)
-{
-    if (!command->ticket)
-        return;
-    command->ticket->lacks_work = true;
-    command->ticket->lacks_accesses = true;
+    if (command->event &&
+        !TSM_ARRAY_PUSH(current->events, current->event_count, current->event_capacity,
+                        (struct recorded_event){command->ticket_number, command->event}))
+        current->lacks_work = true;
 }
 
 bool emu_ticket_wants_accesses(const struct emu_command *command)
@@ -84,6 +96,9 @@ static void free_ticket(struct tsm_emu_ticket *ticket)
 {
     free(ticket->kept);
     free(ticket->parents);
+    free(ticket->awaited);
+    free(ticket->inner);
+    free(ticket->events);
     emu_accesses_finish(&ticket->accesses);
     free(ticket);
 }
@@ -112,26 +127,69 @@ static bool keep_parents(struct tsm_emu_ticket *ticket, struct kept_work *kept,
     return true;
 }
 
-static bool keep_work(struct tsm_emu_ticket *ticket, const struct emu_command *command,
-                      bool has_run)
+/* Notes which commands of other calls it waited for, and since when the host's value was there. */
+static bool keep_awaited(struct tsm_emu_ticket *ticket, struct kept_work *kept,
+                         const struct emu_command *command)
+{
+    kept->first_awaited = ticket->awaited_count;
+    kept->work.awaited_count = (unsigned)command->awaited_count;
+    for (size_t i = 0; i < command->awaited_count; i++)
+        if (!TSM_ARRAY_PUSH(ticket->awaited, ticket->awaited_count, ticket->awaited_capacity,
+                            command->awaited[i]))
+            return false;
+    if (!command->is_value_there)
+        return true;
+    kept->work.brought_by = command->brought_by;
+    if (!command->brought_by && command->brought_ns > kept->work.sent_ns)
+        kept->work.host_ns = command->brought_ns;
+    return true;
+}
+
+static struct tsm_emu_work work_of(const struct emu_command *command, bool has_run)
 {
     const struct tsm_device_work work =
         has_run ? emu_time_work(command) : (struct tsm_device_work){.kind = TSM_DEVICE_NONE};
+    struct emu_value value = {.access = SBT_VALUE_NONE};
+
+    if (command->type->value)
+        command->type->value(command, &value);
+    return (struct tsm_emu_work){.kind = work.kind,
+                                 .bytes = work.bytes,
+                                 .blocks = work.blocks,
+                                 .instructions = work.instructions,
+                                 .queue = command->stream->id,
+                                 .priority = command->stream->priority,
+                                 .is_node = command->is_node,
+                                 .id = command->number,
+                                 .access = value.access,
+                                 .size = value.size,
+                                 .address = value.address,
+                                 .value = value.value};
+}
+
+static bool keep_work(struct tsm_emu_ticket *ticket, const struct emu_command *command,
+                      bool has_run)
+{
     struct kept_work *kept;
 
     if (!TSM_ARRAY_RESERVE(ticket->kept, ticket->kept_capacity, ticket->count))
         return false;
     kept = &ticket->kept[command->ticket_number];
-    *kept = (struct kept_work){
-        .work = {.kind = work.kind,
-                 .bytes = work.bytes,
-                 .blocks = work.blocks,
-                 .instructions = work.instructions,
-                 .sent_ns = command->arrival_ns - emu_settings.machine.launch_latency_ns,
-                 .queue = command->stream->id,
-                 .priority = command->stream->priority,
-                 .is_node = command->is_node}};
-    return keep_parents(ticket, kept, command);
+    *kept = (struct kept_work){.work = work_of(command, has_run)};
+    kept->work.sent_ns = command->arrival_ns - emu_settings.machine.launch_latency_ns;
+    return keep_parents(ticket, kept, command) && keep_awaited(ticket, kept, command);
+}
+
+void emu_ticket_ran_inner(const struct emu_command *command, const struct emu_command *inner)
+{
+    struct tsm_emu_ticket *ticket = command->ticket;
+
+    if (!ticket)
+        return;
+    ticket->lacks_accesses = true;
+    if (!TSM_ARRAY_PUSH(ticket->inner, ticket->inner_count, ticket->inner_capacity,
+                        (struct inner_work){command->ticket_number, work_of(inner, true)}))
+        ticket->lacks_work = true;
 }
 
 static void extend(struct span *span, const struct emu_command *command)
@@ -233,6 +291,19 @@ static bool is_over(struct tsm_emu_ticket *ticket)
     return answer;
 }
 
+/* Visits what ran inside of the command with that number. */
+static void visit_inner(const struct tsm_emu_ticket *ticket, unsigned number,
+                        tsm_emu_work_visitor visit, void *user)
+{
+    for (size_t i = 0; i < ticket->inner_count; i++) {
+        struct tsm_emu_work work = ticket->inner[i].work;
+
+        work.is_inner = true;
+        if (ticket->inner[i].number == number)
+            visit(user, number, &work);
+    }
+}
+
 /* Visits what the ticket keeps, which changes no more when all of it is done. */
 static bool visit_works(struct tsm_emu_ticket *ticket, tsm_emu_work_visitor visit, void *user)
 {
@@ -242,11 +313,21 @@ static bool visit_works(struct tsm_emu_ticket *ticket, tsm_emu_work_visitor visi
     is_known = emu_settings.is_virtual && !ticket->pending && !ticket->lacks_work;
     pthread_mutex_unlock(&emu_scheduler.lock);
     for (unsigned i = 0; is_known && i < ticket->count; i++) {
-        ticket->kept[i].work.is_last = i + 1 == ticket->count;
-        ticket->kept[i].work.parents = ticket->parents + ticket->kept[i].first_parent;
-        visit(user, i, &ticket->kept[i].work);
+        struct kept_work *kept = &ticket->kept[i];
+
+        kept->work.is_last = i + 1 == ticket->count;
+        kept->work.parents = ticket->parents + kept->first_parent;
+        kept->work.awaited = ticket->awaited + kept->first_awaited;
+        visit(user, i, &kept->work);
+        visit_inner(ticket, i, visit, user);
     }
     return is_known;
+}
+
+static void visit_events(struct tsm_emu_ticket *ticket, tsm_emu_event_visitor visit, void *user)
+{
+    for (size_t i = 0; i < ticket->event_count; i++) /* of an ended ticket none is added */
+        visit(user, ticket->events[i].number, ticket->events[i].event);
 }
 
 static void observe(struct tsm_emu_ticket *ticket)
@@ -287,6 +368,7 @@ const struct tsm_emu_times *tsm_emu_times(void)
         .set_now = emu_clock_set,
         .observe = observe,
         .accesses = accesses,
+        .events = visit_events,
     };
 
     if (!emu_settings.has_times)

@@ -20,7 +20,7 @@ bool emu_ticket_wants_accesses(const struct emu_command *command);
 /* The command has run, and keeps what it owns; no lock is held. is_known: its accesses are. */
 void emu_ticket_take_accesses(const struct emu_command *command, bool is_known);
 
-/* Others ran inside of the command, which nothing says of the ticket. */
-void emu_ticket_holds_others(const struct emu_command *command);
+/* Virtual time: `inner` ran inside of the command, as one of those in a conditional node. */
+void emu_ticket_ran_inner(const struct emu_command *command, const struct emu_command *inner);
 
 #endif

@@ -71,7 +71,7 @@ uint64_t emu_time_ready(const struct emu_command *command)
         ready = later(ready, command->stream->end_ns);
     for (size_t i = 0; i < command->after_count; i++)
         ready = later(ready, command->after[i]->done_ns);
-    return ready;
+    return command->is_value_there ? later(ready, command->brought_ns) : ready;
 }
 
 struct tsm_device_work emu_time_work(const struct emu_command *command)
@@ -122,7 +122,8 @@ void emu_time_begin(struct emu_command *command, bool runs)
     if (!emu_settings.is_virtual)
         command->start_ns = tsm_monotonic_ns();
     else if (command->is_aside)
-        command->start_ns = command->done_ns = command->stream->end_ns; /* as if it were not there */
+        command->start_ns = command->done_ns =
+            command->stream->end_ns; /* as if it were not there */
     else if (runs)
         begin_at(command, emu_time_ready(command));
     else
@@ -155,6 +156,6 @@ void emu_time_end_inner(struct emu_command *command)
     pthread_mutex_lock(&emu_scheduler.lock);
     end_at(command);
     command->stream->head->done_ns = command->done_ns;
-    emu_ticket_holds_others(command->stream->head);
+    emu_ticket_ran_inner(command->stream->head, command);
     pthread_mutex_unlock(&emu_scheduler.lock);
 }
