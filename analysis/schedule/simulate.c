@@ -278,8 +278,7 @@ static bool take_step(struct tsm_simulation *s, uint32_t thread)
     if (sends && s->learning && s->w->is_virtual)
         learn_gap(s, t, &s->w->commands[step->command]);
     s->out->steps[t->step].is_begun = true;
-    ok = tsm_simulation_note_call(s, t->step, t->clock_ns);
-    if (!ok)
+    if (!step->is_dropped && !tsm_simulation_note_call(s, t->step, t->clock_ns))
         return false;
     if (sends) {
         const struct tsm_workload_command *c = &s->w->commands[step->command];

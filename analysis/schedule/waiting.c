@@ -200,7 +200,8 @@ bool tsm_simulation_wait_value(struct tsm_simulation *s, uint32_t part)
     if (v->brought_by != TSM_WORKLOAD_NONE)
         return wait_bringer(s, part, v->brought_by);
     if (v->host_ns) {
-        if (v->host_step != TSM_WORKLOAD_NONE && s->out->steps[v->host_step].is_begun)
+        if (v->host_step != TSM_WORKLOAD_NONE && s->out->steps[v->host_step].is_begun &&
+            !s->w->steps[v->host_step].is_dropped)
             return true;
         s->host_waiting[s->host_waiting_count++] = place;
         s->parts[part].left++;
@@ -256,6 +257,21 @@ static void learn_call(struct tsm_simulation *s, uint32_t place, uint32_t step, 
     v->host_ago_ns = ns - v->host_ns;
 }
 
+/* Tests whether it is this call that the device sees the value with: the one that it was in the
+ * recording, or, where nobody makes that, the thread's next one. */
+static bool is_seen_with(const struct tsm_simulation *s, const struct tsm_workload_value *v,
+                         uint32_t step)
+{
+    const struct tsm_workload_step *recorded =
+        v->host_step == TSM_WORKLOAD_NONE ? NULL : &s->w->steps[v->host_step];
+
+    if (v->host_step == step)
+        return true;
+    return recorded && recorded->is_dropped &&
+           (step == TSM_WORKLOAD_NONE ||
+            (s->w->steps[step].thread == recorded->thread && step > v->host_step));
+}
+
 bool tsm_simulation_note_call(struct tsm_simulation *s, uint32_t step, uint64_t ns)
 {
     bool ok = true;
@@ -267,7 +283,7 @@ bool tsm_simulation_note_call(struct tsm_simulation *s, uint32_t step, uint64_t 
         if (s->learning && v->host_step == TSM_WORKLOAD_NONE && step != TSM_WORKLOAD_NONE &&
             v->host_ns <= ns)
             learn_call(s, place, step, ns);
-        if (v->host_step != step)
+        if (!is_seen_with(s, v, step))
             continue;
         s->host_waiting[i] = s->host_waiting[--s->host_waiting_count];
         ok = bring(s, v->part, step == TSM_WORKLOAD_NONE ? v->host_ns : ns - v->host_ago_ns,

@@ -45,11 +45,9 @@ int cuda_args_end(struct cuda_args *args, CUresult result)
 
     cuda_args_sent(args);
     if (result == CUDA_SUCCESS && !args->error && args->arriving.from && schema) {
-        cuda_clock_sent(args->replay);
-        cuda_clock_aside(args->replay, true);
+        cuda_clock_behind(args->replay, true);
         args->error = receive(args, schema);
-        cuda_clock_aside(args->replay, false);
-        cuda_clock_take(args->replay);
+        cuda_clock_behind(args->replay, false);
     }
     if (result != CUDA_SUCCESS && !args->error)
         args->error = cuda_fail(args->driver, schema ? schema->name : "call", result);

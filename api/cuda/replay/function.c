@@ -326,6 +326,7 @@ int cuda_functions_behind(struct cuda_args *args, CUstream stream)
     const struct sbt_record *record = args->record;
     size_t count;
     void *written;
+    CUresult result;
 
     find_writes(&args->replay->functions, record->stream, record->position, &count);
     if (!count || args->error || (record->flags & SBT_RECORD_CAPTURED))
@@ -333,7 +334,11 @@ int cuda_functions_behind(struct cuda_args *args, CUstream stream)
     args->error = cuda_functions_take(args->replay, record->stream, record->position, &written);
     if (args->error)
         return args->error;
-    return cuda_args_end(args, args->driver->cuLaunchHostFunc(stream, cuda_functions_run, written));
+    /* The program's launch has it inside. */
+    cuda_clock_behind(args->replay, true);
+    result = args->driver->cuLaunchHostFunc(stream, cuda_functions_run, written);
+    cuda_clock_behind(args->replay, false);
+    return cuda_args_end(args, result);
 }
 
 int cuda_functions_take(struct cuda_replay *replay, uint32_t number, uint64_t position, void **out)

@@ -53,9 +53,11 @@ void cuda_clock_aside(const struct cuda_replay *replay, bool begins)
 {
     if (!replay->clock.is_shared)
         return;
+    if (begins)
+        replay->clock.times->set_now(replay->clock.now_ns);
+    replay->clock.times->aside(begins);
     if (begins) /* what is sent now comes before all that is sent and has not run */
         replay->clock.times->set_now(0);
-    replay->clock.times->aside(begins);
 }
 
 void cuda_clock_send(struct cuda_replay *replay)
@@ -79,6 +81,15 @@ void cuda_clock_beside(const struct cuda_replay *replay)
 {
     if (replay->clock.is_shared)
         replay->clock.times->set_now(replay->clock.sent_ns);
+}
+
+void cuda_clock_behind(struct cuda_replay *replay, bool begins)
+{
+    if (begins)
+        cuda_clock_sent(replay);
+    cuda_clock_aside(replay, begins);
+    if (!begins)
+        cuda_clock_take(replay);
 }
 
 bool cuda_schedule_send_at(struct cuda_replay *replay, uint64_t ns)

@@ -459,6 +459,9 @@ void cuda_clock_aside(const struct cuda_replay *replay, bool begins);
  * after it: what follows up to the next take() is not the program's. */
 void cuda_clock_send(struct cuda_replay *replay);
 void cuda_clock_sent(struct cuda_replay *replay);
+/* Between these two, behind the driver's call that sent a command, calls are none of the program's
+ * that take time; then it goes on. */
+void cuda_clock_behind(struct cuda_replay *replay, bool begins);
 /* Has what is sent now arrive with the last command. take() follows. */
 void cuda_clock_beside(const struct cuda_replay *replay);
 

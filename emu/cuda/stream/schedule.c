@@ -89,7 +89,7 @@ void emu_command_wait(struct emu_command *command)
 {
     emu_clock_charge();
     pthread_mutex_lock(&emu_scheduler.lock);
-    emu_note_values(emu_clock(), 0);
+    emu_note_values(emu_clock_seen(), 0);
     if (!command->is_done)
         wait_locked(command);
     emu_clock_advance(command->done_ns);
@@ -376,7 +376,7 @@ CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
             stream->head = command;
         stream->tail = command;
         enter_awaiting(command);
-        emu_note_values(emu_clock(), 0);
+        emu_note_values(emu_clock_seen(), 0);
         emu_scheduler.is_idle = false;
         pthread_cond_signal(emu_settings.is_serial ? &emu_scheduler.serial_wake : &stream->wake);
         result = CUDA_SUCCESS;
@@ -421,7 +421,7 @@ static CUresult wait_for_all(CUcontext context, CUstream stream)
         return CUDA_ERROR_OUT_OF_MEMORY;
     emu_clock_charge();
     pthread_mutex_lock(&emu_scheduler.lock);
-    emu_note_values(emu_clock(), 0);
+    emu_note_values(emu_clock_seen(), 0);
     all->after_ns = freed_ns(context, stream);
     for (CUstream s = emu_scheduler.streams; s; s = s->next)
         if (is_waited_for(s, context, stream))

@@ -318,7 +318,7 @@ static void ask_until(uint64_t ns)
     struct question question = {.before_ns = ns + 1};
 
     pthread_mutex_lock(&emu_scheduler.lock);
-    emu_note_values(ns, 0);
+    emu_note_values(emu_clock_seen(), 0);
     asked++;
     if (has_thread && is_anything_left()) {
         question.next = questions;

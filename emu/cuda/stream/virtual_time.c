@@ -10,8 +10,9 @@
 
 static struct tsm_device_model devices[EMU_DEVICE_COUNT_MAX];
 static _Thread_local uint64_t clock_ns;
-static _Thread_local uint64_t charged; /* the call of the driver that was charged last */
-static _Thread_local unsigned aside;   /* depth of emu_clock_aside() */
+static _Thread_local uint64_t charged;    /* the call of the driver that was charged last */
+static _Thread_local unsigned aside;      /* depth of emu_clock_aside() */
+static _Thread_local uint64_t program_ns; /* the clock when that began */
 
 /* ---- clocks ---- */
 
@@ -42,7 +43,14 @@ void emu_clock_set(uint64_t ns)
 
 void emu_clock_aside(bool begins)
 {
+    if (begins && !aside)
+        program_ns = clock_ns;
     aside += begins ? 1 : -1u;
+}
+
+uint64_t emu_clock_seen(void)
+{
+    return aside ? program_ns + emu_settings.machine.call_ns : clock_ns;
 }
 
 /* ---- commands ---- */

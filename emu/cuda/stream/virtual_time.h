@@ -30,6 +30,10 @@ void emu_clock_advance(uint64_t ns);
 /* Sets the thread's clock, also back. */
 void emu_clock_set(uint64_t ns);
 
+/* Returns from when on the device sees what the program has written by now: of its next call, where
+ * this one is not the program's. */
+uint64_t emu_clock_seen(void);
+
 /* The thread's clock stands still from here on, and what it sends takes no time; false: it goes on
  * again. */
 void emu_clock_aside(bool begins);

@@ -381,8 +381,11 @@ int replay_cuGraphLaunch(struct cuda_replay *replay, const struct sbt_record *re
     cuda_args_send(&args);
     if (!args.error)
         cuda_args_end(&args, args.driver->cuGraphLaunch(raw, stream));
-    if (!args.error && exec)
+    if (!args.error && exec) {
+        cuda_clock_behind(replay, true);
         args.error = receive(&args, exec, stream);
+        cuda_clock_behind(replay, false);
+    }
     return args.error;
 }
 
