@@ -45,9 +45,14 @@ struct tsm_wait_step {
     bool is_alone;  /* ENDS, LOWERS: commands before this one on its stream may still run */
     bool is_early;  /* ENDS: the command, too: some of its stages have ended */
     bool is_part;   /* FOR, FOR_EXACT: some of the command may run before */
-    bool is_sent;   /* FOR: what brings it there was sent before */
+    bool is_sent;   /* FOR: what brings it there was sent before ... */
+    bool is_any;    /* ... or nothing was, and it waits for nothing */
     bool is_latest; /* ENDS: the value is the largest so far, and nobody asks for one below */
 };
+
+/* A value that an object has come to when all that was sent before to bring it anywhere has ended.
+ */
+#define TSM_WAIT_LATEST UINT64_MAX
 
 /* An object's number for all APIs: that of the API above that of the object. */
 #define TSM_WAIT_KEY(api, object) ((uint64_t)(api) << 56 | (object))

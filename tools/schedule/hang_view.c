@@ -329,12 +329,12 @@ int tsm_hang_view(struct sbt_reader *reader, size_t top, bool json)
     if (!v.error)
         v.error = tsm_hang_find(&v.hang, &v.w, &v.outcomes, reader);
     if (!v.error)
-        v.error = tsm_loose_make(&v.loose, reader);
+        v.error = tsm_loose_make(&v.loose, reader, false);
     if (!v.error)
         print(&v, top, json);
     if (!v.error && v.loose.passed_count)
         tsm_note("%s: %" PRIu64
-                 " commands are left out: those of CUDA, Vulkan and HSA are followed "
+                 " commands are left out: those of CUDA, Vulkan, HSA and DRM are followed "
                  "so far",
                  tsm_clean(sbt_reader_name(reader)), v.loose.passed_count);
     status = v.error ? tsm_complain_error() : cycle_count(&v) ? TSM_EXIT_NO : TSM_EXIT_OK;

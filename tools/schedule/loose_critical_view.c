@@ -216,7 +216,7 @@ int tsm_loose_critical_make(struct tsm_loose_critical *out, struct sbt_reader *r
     int error;
 
     *out = (struct tsm_loose_critical){.top = top, .has_list = has_list};
-    error = tsm_loose_make(&out->loose, reader);
+    error = tsm_loose_make(&out->loose, reader, true);
     if (error || !out->loose.command_count)
         return error;
     out->timed_count = count_timed(&out->loose);
