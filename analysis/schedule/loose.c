@@ -4,6 +4,8 @@
 #include "analysis/model/pass.h"
 #include "analysis/model/work.h"
 #include "analysis/schedule/loose_outcomes.h"
+#include "analysis/schedule/loose_ready.h"
+#include "analysis/schedule/loose_rings.h"
 #include "analysis/time/host_waits.h"
 #include "api/traits.h"
 #include "api/waits.h"
@@ -19,6 +21,7 @@
 struct making {
     struct tsm_loose *l;
     struct sbt_reader *reader;
+    const struct tsm_ring_jobs *jobs; /* NULL: none */
     struct tsm_host_waits waits;
     struct tsm_map stream_places; /* number -> place + 1 */
     size_t command_capacity, call_capacity, stream_capacity, device_capacity;
@@ -362,19 +365,24 @@ static int make(struct making *m)
         error = tsm_model_pass(&counts, m->reader, NULL, &visitor);
     if (!error)
         error = sort_commands(m->l);
+    if (!error && m->jobs)
+        error = tsm_loose_rings_note(m->l, m->reader, m->jobs);
     if (error)
         return error;
     m->last_ns = not_negative(counts.last_ns);
     note_waits(m);
     error = tsm_loose_outcomes_find(m->l, m->reader);
+    if (!error && m->jobs)
+        error = tsm_loose_settle_taken(m->l);
     if (!error)
         find_range(m);
     return error;
 }
 
-int tsm_loose_make(struct tsm_loose *out, struct sbt_reader *reader, bool leaves_kernel)
+int tsm_loose_make(struct tsm_loose *out, struct sbt_reader *reader,
+                   const struct tsm_ring_jobs *jobs, bool leaves_kernel)
 {
-    struct making m = {.l = out, .reader = reader, .waits = {.reader = reader}};
+    struct making m = {.l = out, .reader = reader, .jobs = jobs, .waits = {.reader = reader}};
     int error;
 
     *out = (struct tsm_loose){.leaves_kernel = leaves_kernel};

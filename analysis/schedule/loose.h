@@ -12,6 +12,7 @@
 #define ANALYSIS_SCHEDULE_LOOSE_H
 
 #include "analysis/dependencies/graph.h"
+#include "analysis/ring/jobs.h"
 #include "analysis/schedule/outcomes.h"
 
 /* Times are in ns after the session's start. */
@@ -31,6 +32,9 @@ struct tsm_loose_command {
     bool has_ended;     /* a time says so, whatever clock that is on */
     bool has_time;      /* start_ns and end_ns are known, on the host's clock */
     bool is_at_most;    /* the end may have been earlier */
+    bool is_taken;      /* the start is when a ring took it, and nothing held it up: it may have
+                           begun later */
+    bool has_failed;    /* its ring says so; it has ended */
     uint64_t start_ns, end_ns, error_ns;
     uint64_t over_ns; /* it had ended by then, as far as others say; UINT64_MAX: nothing is said */
     struct tsm_command_outcome outcome;
@@ -108,9 +112,11 @@ struct tsm_loose {
     uint64_t untimed_kernel_count; /* ... of these, of the kernel's own APIs */
 };
 
-/* Reads the trace. `leaves_kernel`: commands of the kernel's own APIs (TSM_API_KERNEL) are passed
- * over. Finish it in any case. */
-int tsm_loose_make(struct tsm_loose *out, struct sbt_reader *reader, bool leaves_kernel);
+/* Reads the trace. `jobs`: of the kernel's rings, which need not live longer; NULL: none.
+ * `leaves_kernel`: commands of the kernel's own APIs (TSM_API_KERNEL) are passed over. Finish it in
+ * any case. */
+int tsm_loose_make(struct tsm_loose *out, struct sbt_reader *reader,
+                   const struct tsm_ring_jobs *jobs, bool leaves_kernel);
 void tsm_loose_finish(struct tsm_loose *l);
 
 /* Returns the place of the command or call of that record, or TSM_WORKLOAD_NONE. */

@@ -2,20 +2,26 @@
 """States of submits of DRM (`tsview --states`), and hangs (`tracesmith graph --hang`). usage: drm_states.py FIRST COUNT
 
 Of submits made of a number (drm_order) those have finished, and those wait for others, of which a simple recomputation says so;
-drm_hangs hangs. Meson gives the places in the environment, TS_TEST_X: CAPTURE, TOOL, FAKE, ORDER, HANGS."""
+with times of the kernel's rings they run when those say. drm_hangs hangs. Meson gives the places in the environment, TS_TEST_X:
+CAPTURE, TOOL, FAKE, ORDER, HANGS, ALTER."""
 
 import json
 import os
 import pathlib
+import random
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 
 from drm_graph import CAPTURE, FAKE, ORDER, TOOL, Naive, record
+import loose
+import loose_critical
 from loose_states import States, check_cover, ends, states
 
-HANGS = os.environ['TS_TEST_HANGS']
+HANGS, ALTER = os.environ['TS_TEST_HANGS'], os.environ['TS_TEST_ALTER']
+STREAM_INFO, SUBMIT_EVENT, START, END, COMPLETE = 1, 4, 5, 6, 7  # of the kernel's records
 SUBMIT, BATCH = 'DRM_IOCTL_AMDGPU_CS', 'DRM_IOCTL_I915_GEM_EXECBUFFER2'
 
 
@@ -60,6 +66,88 @@ def check(folder, driver, seed):
         else:
             assert row['reason'] == ('signal' if seq in unsure else 'unknown'), (driver, seed, row)
     return len(waiting), len(left & unsure - set(waiting))
+
+
+# ---- times of rings
+
+def numbered(r):
+    """The number that the kernel gave the submit; 0: none."""
+    return int(r['args']['out']['handle'].split('#')[1]) if r['call'] == SUBMIT else 0
+
+
+def add_jobs(trace, graph, jobs):
+    """`jobs`: submit -> (START or None, END, errno), in ns after the session's start."""
+    shown = subprocess.run([TOOL, 'view', '--json', trace], capture_output=True, text=True, check=True).stdout
+    head = json.loads(shown.split('\n', 1)[0])
+    start, pid = head['start_monotonic_ns'], int(head['metadata']['process.pid'])
+    events = [(0, STREAM_INFO, 0, None, 0)]
+    for seq, (begin, end, errno) in jobs.items():
+        r = graph.commands[seq]
+        events.append((r['time_ns'] + r['duration_ns'] // 2, SUBMIT_EVENT, seq, r, 0))
+        events += [(begin, START, seq, r, 0)] if begin else []
+        events += [(end, END, seq, r, 0), (end + 10, COMPLETE, seq, r, errno)]
+    out = b''
+    for count, (at, kind, seq, r, value) in enumerate(sorted(events, key=lambda event: event[:3])):
+        body = bytes(64) if kind == STREAM_INFO else b''
+        out += struct.pack('<HBBHBBQQIIIIQQQ', 64 + len(body), kind, 0, 0, 1, 1, start + at, count, kind != STREAM_INFO, pid, count,
+                           r['thread'] if r else 0, 1000 + seq, (numbered(r) or seq) if r else 0, value) + body
+    pathlib.Path(f'{trace}.events').write_bytes(out)
+    pathlib.Path(f'{trace}.rings').unlink(missing_ok=True)
+    subprocess.run([ALTER, trace, f'{trace}.rings', 'kernel', f'{trace}.events'], check=True)
+    return f'{trace}.rings'
+
+
+def run_jobs(graph, draw):
+    """Times of a device that takes jobs early, holds them until what they wait for has ended, and ends those of a ring in order.
+    Some jobs have no START, and some none at all."""
+    over, ends, last, jobs = graph.over(), {}, {}, {}
+    calls = [r['time_ns'] for r in graph.commands.values()]
+    apart = (max(calls) - min(calls)) // len(calls) + 4
+    for seq, r in sorted(graph.commands.items()):
+        taken = r['time_ns'] + r['duration_ns'] // 2 + draw.randrange(1, apart)
+        begin = max([taken] + [ends[before] for before in over[seq]])
+        ends[seq] = last[r['stream']] = max(begin + draw.randrange(1, 4 * apart), last.get(r['stream'], 0))
+        if draw.randrange(8):
+            jobs[seq] = taken if draw.randrange(6) else None, ends[seq], 0
+    return jobs
+
+
+def check_rings(folder, driver, seed):
+    trace = folder / f'{driver}{seed}.sbt'
+    graph = record(trace, driver, ORDER, driver, str(seed))
+    jobs = run_jobs(graph, random.Random(seed))
+    s = States(TOOL, add_jobs(trace, graph, jobs))
+    taken = {seq: (begin, end) for seq, (begin, end, _) in jobs.items() if begin}
+    s.times = taken
+    ready = s.ready()
+    s.times = {seq: (max(begin, min(ready[seq], end)), end) for seq, (begin, end) in taken.items()}
+    count = s.check()
+    for seq, (begin, end, _) in jobs.items():
+        assert s.rows[seq][-1]['state'] != 'not finished', (driver, seed, s.rows[seq])
+        assert begin or s.rows[seq][-1]['end_ns'] <= end, (driver, seed, s.rows[seq], end)
+    loose_critical.check_cover(loose_critical.critical(TOOL, s.graph.trace, '--list'))
+    return count
+
+
+def check_times():
+    """A job that was taken before the one that it waits for had ended runs from then on; one that ends before that is a finding; one
+    of which the ring says that it failed has failed."""
+    hang('points')
+    graph = loose.Graph(TOOL, 'a.sbt')
+    first, second, third, _, last = sorted(graph.commands)
+    at = graph.commands[last]['time_ns'] + 10000
+    jobs = {first: (at, at + 5000, 0), second: (at + 100, at + 9000, 62), third: (None, at + 9500, 0)}
+    answer = states(TOOL, add_jobs('a.sbt', graph, jobs))
+    rows = {seq: [(row['state'], row['reason'], row['by'], row['end_ns'] - at) for row in answer['commands'] if row['seq'] == seq]
+            for seq in graph.commands}
+    assert rows[first][-1] == ('running', None, None, 5000), rows
+    assert rows[second] == [('wait', 'signal', first, 5000), ('failed', None, None, 9000)], rows
+    assert rows[third][0] == ('wait', 'signal', second, 9000) and rows[third][-1] == ('sent', 'no time', None, 9500), rows
+    assert [rows[last][0][:2]] == [('not finished', 'running')] and len(rows[last]) == 1, rows
+    assert not answer['findings'], answer['findings']
+    jobs[second] = at + 100, at + 4000, 0
+    answer = states(TOOL, add_jobs('a.sbt', graph, jobs))
+    assert [(row['seq'], row['before'], row['by_ns']) for row in answer['findings']] == [(second, first, 1000)], answer['findings']
 
 
 # ---- hangs
@@ -132,6 +220,10 @@ def main():
         os.chdir(folder)
         found = [check(pathlib.Path(folder), driver, seed) for driver in ('amdgpu', 'i915') for seed in range(first, first + count)]
         print(found)
+        waits = [check_rings(pathlib.Path(folder), driver, seed) for driver in ('amdgpu', 'i915') for seed in range(first, first + count)]
+        print(waits)
+        assert sum(waits) > 4 * count, waits
+        check_times()
         assert sum(waiting for waiting, _ in found) > count and (count < 12 or sum(unsure for _, unsure in found)), found
         check_hangs()
 

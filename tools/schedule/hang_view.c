@@ -6,6 +6,7 @@
 #include "analysis/schedule/loose.h"
 #include "api/waits.h"
 #include "base/text.h"
+#include "tools/schedule/load.h"
 #include "tools/schedule/stacks.h"
 #include "tools/terminal.h"
 #include "tools/text/table.h"
@@ -329,7 +330,7 @@ int tsm_hang_view(struct sbt_reader *reader, size_t top, bool json)
     if (!v.error)
         v.error = tsm_hang_find(&v.hang, &v.w, &v.outcomes, reader);
     if (!v.error)
-        v.error = tsm_loose_make(&v.loose, reader, false);
+        v.error = tsm_loose_load(&v.loose, reader, false);
     if (!v.error)
         print(&v, top, json);
     if (!v.error && v.loose.passed_count)

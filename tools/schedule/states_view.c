@@ -367,7 +367,7 @@ static int make(struct view *v)
     int error = tsm_workload_make(&v->w, v->reader);
 
     if (!error)
-        error = tsm_loose_make(&v->loose, v->reader, false);
+        error = tsm_loose_load(&v->loose, v->reader, false);
     if (!error && !v->w.command_count && !v->loose.command_count)
         error = tsm_fail(TSM_E_NOT_FOUND, "%s: no commands of CUDA, Vulkan, HSA or DRM",
                          tsm_clean(sbt_reader_name(v->reader)));
