@@ -31,6 +31,7 @@ enum tsm_wait_kind {
     TSM_WAIT_COPY,   /* from now on, what brings `from` to `before` brings it to `value` */
     TSM_WAIT_OVER,   /* begins again, or is destroyed: commands before have nothing to do with it */
     TSM_WAIT_FOREIGN, /* others may change it from now on, unseen */
+    TSM_WAIT_NEW,     /* it is made: all said of the number before was said of another object */
     /* Said of all objects: */
     TSM_WAIT_UNSEEN, /* something is not in the trace that may have changed any of them */
 };

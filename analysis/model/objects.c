@@ -529,6 +529,13 @@ static int copy_object(const struct noting *n, const struct tsm_wait_step *step)
 /* ---- all --------------------------------------------------------------------------------------
  */
 
+static void begin_again(const struct noting *n, struct tsm_object *o)
+{
+    drop_links(n, o);
+    o->is_known = false;
+    o->raised = 0;
+}
+
 static int note_object(const struct noting *n, struct tsm_object *o,
                        const struct tsm_wait_step *step)
 {
@@ -557,10 +564,12 @@ static int note_object(const struct noting *n, struct tsm_object *o,
     case TSM_WAIT_BINARY:
         o->is_binary = true;
         return 0;
+    case TSM_WAIT_NEW:
+        o->is_foreign = o->is_binary = false;
+        begin_again(n, o);
+        return 0;
     case TSM_WAIT_OVER:
-        drop_links(n, o);
-        o->is_known = false;
-        o->raised = 0;
+        begin_again(n, o);
         return 0;
     case TSM_WAIT_FOREIGN:
         drop_links(n, o);

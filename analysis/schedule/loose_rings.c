@@ -5,10 +5,11 @@
 
 #define NONE TSM_WORKLOAD_NONE
 
-/* Returns a time after the session's start; 0: not known, or before it. */
+/* Returns a time after the session's start; 0: not known, before it, or one that nothing can have.
+ */
 static uint64_t since(uint64_t ns, uint64_t start_ns)
 {
-    return ns > start_ns ? ns - start_ns : 0;
+    return ns > start_ns && ns - start_ns <= INT64_MAX ? ns - start_ns : 0;
 }
 
 /* A job that is done, or reported, has ended; a ring that does not say when it took a job has no

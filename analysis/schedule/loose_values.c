@@ -279,6 +279,10 @@ static int note_object(struct finding *f, struct object *o, uint64_t key,
     case TSM_WAIT_FOREIGN:
         o->is_foreign = true;
         break;
+    case TSM_WAIT_NEW:
+        o->is_foreign = o->is_binary = false;
+        note_over(o);
+        break;
     case TSM_WAIT_OVER:
         note_over(o);
         break;

@@ -328,7 +328,7 @@ static int each_created(const struct tsm_wait_visit *v, uint32_t detail)
 {
     const uint64_t syncobj =
         drm_waits_object(v, DRM_WAIT_SYNCOBJ, drm_waits_member(v, "out", "handle", 0));
-    const int error = drm_waits_say(v, TSM_WAIT_OVER, syncobj, 0);
+    const int error = drm_waits_say(v, TSM_WAIT_NEW, syncobj, 0);
 
     (void)detail;
     return error || !(drm_waits_member(v, "in", "flags", 0) & CREATE_SIGNALED)

@@ -9,6 +9,7 @@
  *   signalled the host signals a syncobj that a submit was to signal, and resets another one
  *   unseen    submits wait for what the trace has no submit of: a point, an imported syncobj, a
  *             number
+ *   again     a syncobj is exported, and destroyed; another one gets its number
  *   lost      the context is lost: a submit is refused
  *   waits     the host waits for points, until they were sent, and until they are reached
  *   objects   i915: memory objects and rings
@@ -174,6 +175,21 @@ static void send_unseen(void)
     send_submit(2, NO_END, NO_END, 0);
 }
 
+static void send_again(void)
+{
+    struct drm_syncobj_handle h = {.handle = syncobjs[SYNCOBJS - 1]};
+    struct drm_syncobj_destroy destroy = {.handle = h.handle};
+    struct drm_syncobj_create create = {0};
+
+    MUST(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h);
+    MUST(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &destroy);
+    MUST(fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
+    if (create.handle != h.handle)
+        exit(1);
+    send_submit(0, NO_END, END(SYNCOBJS - 1, 0), 0);
+    send_submit(1, END(SYNCOBJS - 1, 0), NO_END, 0);
+}
+
 static void send_lost(void)
 {
     send_submit(0, NO_END, END(0, 0), 0);
@@ -259,9 +275,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*send)(void);
-    } ways[] = {{"points", send_points},   {"copied", send_copied}, {"signalled", send_signalled},
-                {"unseen", send_unseen},   {"lost", send_lost},     {"waits", send_waits},
-                {"objects", send_objects}, {"goes_on", send_points}};
+    } ways[] = {{"points", send_points}, {"copied", send_copied},   {"signalled", send_signalled},
+                {"unseen", send_unseen}, {"again", send_again},     {"lost", send_lost},
+                {"waits", send_waits},   {"objects", send_objects}, {"goes_on", send_points}};
     size_t way = 0;
     bool is_i915;
 

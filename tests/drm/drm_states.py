@@ -205,6 +205,7 @@ def check_hangs():
     check_waits('signalled', [(0, 'running'), (1, 'running'), (2, 'running'), (3, 'running'), (4, 'signal', 3, None, 'syncobj#2')])
     check_waits('unseen', [(0, 'running'), (1, 'signal', 0, 'v >= 4', 'syncobj#1'), (2, 'signal', None, None, 'syncobj#2', unknown),
                            (3, 'signal', 2, 'v >= 77', 'ctx#2'), (4, 'stream', 3)])
+    check_waits('again', [(0, 'running'), (1, 'signal', 0, None, 'syncobj#4')])
     answer = check_waits('lost', [(0, 'running')], FAKE_DRM_LOST='2')
     assert [(row['call'], row['result']) for row in answer['rejected']] == [(SUBMIT, 'ECANCELED')], answer['rejected']
     check_waits('waits', [(1, 'running'), (2, 'running')])
