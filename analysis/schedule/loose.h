@@ -35,6 +35,7 @@ struct tsm_loose_command {
     bool is_taken;      /* the start is when a ring took it, and nothing held it up: it may have
                            begun later */
     bool has_failed;    /* its ring says so; it has ended */
+    bool is_begun;      /* a ring took it, and told of no end */
     uint64_t start_ns, end_ns, error_ns;
     uint64_t over_ns; /* it had ended by then, as far as others say; UINT64_MAX: nothing is said */
     struct tsm_command_outcome outcome;
@@ -107,9 +108,9 @@ struct tsm_loose {
     uint64_t passed_count; /* commands of APIs that are not known */
     uint64_t begin_ns;     /* of the first call or command */
     uint64_t end_ns;       /* of the last one; if any has not finished, of the recording */
-    uint64_t
-        untimed_count; /* commands that have finished and have no time on the host's clock ... */
-    uint64_t untimed_kernel_count; /* ... of these, of the kernel's own APIs */
+    /* Commands that have finished and have no time on the host's clock; those of the kernel's own
+     * APIs among them. */
+    uint64_t untimed_count, untimed_kernel_count;
 };
 
 /* Reads the trace. `jobs`: of the kernel's rings, which need not live longer; NULL: none.

@@ -3,8 +3,6 @@
 
 #include "analysis/ring/submit_jobs.h"
 
-#define NONE TSM_WORKLOAD_NONE
-
 /* Returns a time after the session's start; 0: not known, before it, or one that nothing can have.
  */
 static uint64_t since(uint64_t ns, uint64_t start_ns)
@@ -13,12 +11,14 @@ static uint64_t since(uint64_t ns, uint64_t start_ns)
 }
 
 /* A job that is done, or reported, has ended; a ring that does not say when it took a job has no
- * time for it. */
-static void note_job(struct tsm_loose_command *c, const struct tsm_ring_job *job, uint64_t start_ns)
+ * time for it. `is_whole`: none of what the rings told is lost. */
+static void note_job(struct tsm_loose_command *c, const struct tsm_ring_job *job, uint64_t start_ns,
+                     bool is_whole)
 {
     const uint64_t begin = since(job->start_ns, start_ns),
                    end = since(job->end_ns ? job->end_ns : job->complete_ns, start_ns);
 
+    c->is_begun = begin && !job->end_ns && !job->complete_ns && is_whole;
     if (!end)
         return;
     c->has_ended = true;
@@ -42,7 +42,7 @@ int tsm_loose_rings_note(struct tsm_loose *l, struct sbt_reader *reader,
         const struct tsm_submit_job *submit = tsm_submit_jobs_of(&submits, l->commands[i].seq);
 
         if (submit && submit->job)
-            note_job(&l->commands[i], submit->job, start_ns);
+            note_job(&l->commands[i], submit->job, start_ns, !jobs->lost_count);
     }
     tsm_submit_jobs_finish(&submits);
     return error;

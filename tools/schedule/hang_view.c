@@ -160,6 +160,8 @@ static struct row loose_row(const struct view *v, const struct tsm_loose_node *n
 
     if (n->wait != TSM_WORKLOAD_NONE)
         describe_wait(v, n, &r);
+    if (c->is_begun && !r.note[0])
+        tsm_format(r.note, sizeof(r.note), "its ring took it, and told of no end");
     return r;
 }
 
