@@ -31,6 +31,7 @@ enum tsm_wait_kind {
     TSM_WAIT_COPY,   /* from now on, what brings `from` to `before` brings it to `value` */
     TSM_WAIT_OVER,   /* begins again, or is destroyed: commands before have nothing to do with it */
     TSM_WAIT_FOREIGN, /* others may change it from now on, unseen */
+    TSM_WAIT_NEW,     /* it is made: all said of the number before was said of another object */
     /* Said of all objects: */
     TSM_WAIT_UNSEEN, /* something is not in the trace that may have changed any of them */
 };
@@ -45,9 +46,14 @@ struct tsm_wait_step {
     bool is_alone;  /* ENDS, LOWERS: commands before this one on its stream may still run */
     bool is_early;  /* ENDS: the command, too: some of its stages have ended */
     bool is_part;   /* FOR, FOR_EXACT: some of the command may run before */
-    bool is_sent;   /* FOR: what brings it there was sent before */
+    bool is_sent;   /* FOR: what brings it there was sent before ... */
+    bool is_any;    /* ... or nothing was, and it waits for nothing */
     bool is_latest; /* ENDS: the value is the largest so far, and nobody asks for one below */
 };
+
+/* A value that an object has come to when all that was sent before to bring it anywhere has ended.
+ */
+#define TSM_WAIT_LATEST UINT64_MAX
 
 /* An object's number for all APIs: that of the API above that of the object. */
 #define TSM_WAIT_KEY(api, object) ((uint64_t)(api) << 56 | (object))

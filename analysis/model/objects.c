@@ -25,7 +25,8 @@ struct tsm_object {
     struct waiter *waiters;
     size_t waiter_count, waiter_capacity;
     uint64_t rest;   /* its value when all that lower it have ended; modulo 2^64 */
-    uint64_t raised; /* of a counter: the value that the host brought it to */
+    uint64_t raised; /* of a counter: the value that the host brought it to, or that links had which
+                        are gone since the host has learnt of them */
     uint64_t unseen; /* unseen_count when `rest` was known */
     bool is_known;   /* `rest` is */
     bool is_foreign; /* nothing that it holds says anything */
@@ -265,6 +266,8 @@ static int note_reached(const struct noting *n, struct tsm_object *o, uint64_t o
         if (o->links[i].value <= value)
             error = say_ended(n, &o->links[i], object);
     while (!n->all->keeps_links && !error && o->count && o->links[0].value <= value) {
+        /* Later copies of this value copy nothing of the links beyond it. */
+        o->raised = o->links[0].value > o->raised ? o->links[0].value : o->raised;
         error = say_ended(n, &o->links[0], object);
         remove_first(n, o);
     }
@@ -526,6 +529,13 @@ static int copy_object(const struct noting *n, const struct tsm_wait_step *step)
 /* ---- all --------------------------------------------------------------------------------------
  */
 
+static void begin_again(const struct noting *n, struct tsm_object *o)
+{
+    drop_links(n, o);
+    o->is_known = false;
+    o->raised = 0;
+}
+
 static int note_object(const struct noting *n, struct tsm_object *o,
                        const struct tsm_wait_step *step)
 {
@@ -554,10 +564,12 @@ static int note_object(const struct noting *n, struct tsm_object *o,
     case TSM_WAIT_BINARY:
         o->is_binary = true;
         return 0;
+    case TSM_WAIT_NEW:
+        o->is_foreign = o->is_binary = false;
+        begin_again(n, o);
+        return 0;
     case TSM_WAIT_OVER:
-        drop_links(n, o);
-        o->is_known = false;
-        o->raised = 0;
+        begin_again(n, o);
         return 0;
     case TSM_WAIT_FOREIGN:
         drop_links(n, o);

@@ -4,6 +4,8 @@
 #include "analysis/model/pass.h"
 #include "analysis/model/work.h"
 #include "analysis/schedule/loose_outcomes.h"
+#include "analysis/schedule/loose_ready.h"
+#include "analysis/schedule/loose_rings.h"
 #include "analysis/time/host_waits.h"
 #include "api/traits.h"
 #include "api/waits.h"
@@ -19,6 +21,7 @@
 struct making {
     struct tsm_loose *l;
     struct sbt_reader *reader;
+    const struct tsm_ring_jobs *jobs; /* NULL: none */
     struct tsm_host_waits waits;
     struct tsm_map stream_places; /* number -> place + 1 */
     size_t command_capacity, call_capacity, stream_capacity, device_capacity;
@@ -31,10 +34,11 @@ static int no_memory(void)
     return tsm_fail(TSM_E_MEMORY, "no memory for the commands of the trace");
 }
 
-bool tsm_loose_has(uint32_t record_type)
+bool tsm_loose_has(const struct tsm_loose *l, uint32_t record_type)
 {
-    return !(tsm_api_traits(record_type) & (TSM_API_IN_ORDER | TSM_API_KERNEL)) &&
-           tsm_wait_has_calls(SBT_TYPE_API(record_type));
+    const uint32_t others = TSM_API_IN_ORDER | (l->leaves_kernel ? TSM_API_KERNEL : 0);
+
+    return !(tsm_api_traits(record_type) & others) && tsm_wait_has_calls(SBT_TYPE_API(record_type));
 }
 
 /* ---- calls ------------------------------------------------------------------------------------
@@ -114,7 +118,7 @@ static int add_call(void *user, const struct tsm_call_node *call)
 
     if (!call->schema)
         return 0;
-    if (!tsm_loose_has(record->type)) {
+    if (!tsm_loose_has(m->l, record->type)) {
         m->l->passed_count += call->is_command && !(flags & SBT_RECORD_FAILED) &&
                               !(tsm_api_traits(record->type) & TSM_API_IN_ORDER);
         return 0;
@@ -152,8 +156,7 @@ static int add_core(void *user, const struct sbt_record *record)
         return error;
     if (call == SBT_CORE_CHECKPOINT_BEGIN)
         end_all(m, record->time_ns);
-    m->l->is_unseen |= call == SBT_CORE_LOST || call == SBT_CORE_STOPPED ||
-                       call == SBT_CORE_FILTERED || call == SBT_CORE_UNMODELLED;
+    m->l->is_unseen |= tsm_loose_is_unseen(record);
     return add_host_call(m, record, call == SBT_CORE_COMPLETE && !m->l->failures.count);
 }
 
@@ -323,6 +326,11 @@ static void note_waits(struct making *m)
     }
 }
 
+static bool is_of_kernel(const struct tsm_loose_command *c)
+{
+    return tsm_api_traits(c->schema->type) & TSM_API_KERNEL;
+}
+
 /* Finds the time that all states cover. */
 static void find_range(struct making *m)
 {
@@ -332,6 +340,7 @@ static void find_range(struct making *m)
     for (size_t i = 0; i < l->command_count; i++) {
         const struct tsm_loose_command *c = &l->commands[i];
 
+        l->kernel_count += is_of_kernel(c);
         l->begin_ns =
             earlier(l->begin_ns, c->has_time ? earlier(c->start_ns, c->call_ns) : c->call_ns);
         l->end_ns = later(l->end_ns, c->has_time ? c->end_ns : c->returned_ns);
@@ -340,6 +349,7 @@ static void find_range(struct making *m)
         else if (!c->has_time) {
             l->end_ns = later(l->end_ns, c->over_ns == UINT64_MAX ? m->last_ns : c->over_ns);
             l->untimed_count += !c->is_mark && !c->is_present;
+            l->untimed_kernel_count += is_of_kernel(c) && !c->is_mark && !c->is_present;
         }
     }
 }
@@ -355,22 +365,27 @@ static int make(struct making *m)
         error = tsm_model_pass(&counts, m->reader, NULL, &visitor);
     if (!error)
         error = sort_commands(m->l);
+    if (!error && m->jobs)
+        error = tsm_loose_rings_note(m->l, m->reader, m->jobs);
     if (error)
         return error;
     m->last_ns = not_negative(counts.last_ns);
     note_waits(m);
     error = tsm_loose_outcomes_find(m->l, m->reader);
+    if (!error && m->jobs)
+        error = tsm_loose_settle_taken(m->l);
     if (!error)
         find_range(m);
     return error;
 }
 
-int tsm_loose_make(struct tsm_loose *out, struct sbt_reader *reader)
+int tsm_loose_make(struct tsm_loose *out, struct sbt_reader *reader,
+                   const struct tsm_ring_jobs *jobs, bool leaves_kernel)
 {
-    struct making m = {.l = out, .reader = reader, .waits = {.reader = reader}};
+    struct making m = {.l = out, .reader = reader, .jobs = jobs, .waits = {.reader = reader}};
     int error;
 
-    *out = (struct tsm_loose){0};
+    *out = (struct tsm_loose){.leaves_kernel = leaves_kernel};
     error = make(&m);
     tsm_host_waits_finish(&m.waits);
     tsm_map_finish(&m.stream_places);

@@ -2,7 +2,6 @@
 #include "analysis/schedule/loose_calls.h"
 
 #include "analysis/model/pass.h"
-#include "analysis/schedule/loose.h"
 #include "base/array.h"
 #include "tracesmith/error.h"
 
@@ -23,13 +22,20 @@ static uint64_t end_of(const struct sbt_record *record)
                : record->time_ns + record->duration_ns;
 }
 
+struct making {
+    struct tsm_loose_host_calls *calls;
+    const struct tsm_loose *l;
+};
+
 static int add_call(void *user, const struct tsm_call_node *node)
 {
-    struct tsm_loose_host_calls *calls = user;
+    const struct making *m = user;
+    struct tsm_loose_host_calls *calls = m->calls;
     const struct sbt_record *record = node->record;
 
-    if (!node->schema || !tsm_loose_has(record->type) || node->schema->kind == SBT_KIND_INIT ||
-        node->schema->kind == SBT_KIND_META || calls->count >= COUNT_MAX)
+    if (!node->schema || !tsm_loose_has(m->l, record->type) ||
+        node->schema->kind == SBT_KIND_INIT || node->schema->kind == SBT_KIND_META ||
+        calls->count >= COUNT_MAX)
         return 0;
     return TSM_ARRAY_PUSH(
                calls->list, calls->count, calls->capacity,
@@ -122,9 +128,11 @@ static void end_calls(struct tsm_loose_host_calls *calls, int64_t last_ns)
     }
 }
 
-int tsm_loose_host_calls_make(struct tsm_loose_host_calls *out, struct sbt_reader *reader)
+int tsm_loose_host_calls_make(struct tsm_loose_host_calls *out, const struct tsm_loose *l,
+                              struct sbt_reader *reader)
 {
-    const struct tsm_model_visitor visitor = {.user = out, .call = add_call};
+    struct making m = {out, l};
+    const struct tsm_model_visitor visitor = {.user = &m, .call = add_call};
     struct tsm_model_counts counts;
     int error;
 

@@ -6,7 +6,7 @@
 #ifndef ANALYSIS_SCHEDULE_LOOSE_CALLS_H
 #define ANALYSIS_SCHEDULE_LOOSE_CALLS_H
 
-#include "tracesmith/reader.h"
+#include "analysis/schedule/loose.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,8 +30,10 @@ struct tsm_loose_host_calls {
     size_t count, capacity, last_count;
 };
 
-/* Reads the trace. Returns 0 or a negative tsm_error. Finish it in any case. */
-int tsm_loose_host_calls_make(struct tsm_loose_host_calls *out, struct sbt_reader *reader);
+/* Reads the trace for calls to those APIs whose commands `l` has. Returns 0 or a negative
+ * tsm_error. Finish it in any case. */
+int tsm_loose_host_calls_make(struct tsm_loose_host_calls *out, const struct tsm_loose *l,
+                              struct sbt_reader *reader);
 void tsm_loose_host_calls_finish(struct tsm_loose_host_calls *calls);
 
 /* Returns the place of a record's call, or TSM_WORKLOAD_NONE. */

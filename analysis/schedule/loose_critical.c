@@ -85,7 +85,7 @@ int tsm_loose_schedule_make(struct tsm_loose_schedule *out, const struct tsm_loo
     int error;
 
     *out = (struct tsm_loose_schedule){.l = l};
-    error = tsm_loose_host_calls_make(&out->calls, reader);
+    error = tsm_loose_host_calls_make(&out->calls, l, reader);
     if (!error)
         error = tsm_loose_readiness_make(&out->ready, l);
     if (!error && !find_before(out))

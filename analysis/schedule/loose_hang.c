@@ -401,8 +401,10 @@ static void explain(struct finding *f, uint32_t place)
     TSM_BISECT(at, l->wait_count, l->waits[at].command >= n->command);
     if (!e && f->is_free[step_of(place, STEP_BEGIN)])
         e = edge_of(f, step_of(place, STEP_STARTED));
-    n->reason = l->is_waiting && !l->commands[n->command].is_unreturned ? TSM_HINDRANCE_WAITED
-                                                                        : TSM_HINDRANCE_UNKNOWN;
+    n->reason = (l->is_waiting && !l->commands[n->command].is_unreturned) ||
+                        l->commands[n->command].is_begun
+                    ? TSM_HINDRANCE_WAITED
+                    : TSM_HINDRANCE_UNKNOWN;
     if (e) {
         n->next = l->nodes[real_step(f, e->to) / STEP_COUNT].command;
         n->reason = e->reason;

@@ -126,7 +126,9 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* Returns the time at which all that an edge to the command comes from was over. */
 static uint64_t met_ns(const struct tsm_loose_command *c, bool is_part)
 {
-    return !c->has_time ? c->over_ns : is_part || c->is_mark ? c->end_ns : c->start_ns;
+    return !c->has_time                           ? c->over_ns
+           : is_part || c->is_mark || c->is_taken ? c->end_ns
+                                                  : c->start_ns;
 }
 
 /* Notes of commands without times that what waited for them has one. Commands that are sent later

@@ -19,6 +19,15 @@ int tsm_loose_values_find(struct tsm_loose *l, struct sbt_reader *reader);
 /* Finds nodes and cycles, and with them what hinders each command that has not finished. */
 int tsm_loose_hang_find(struct tsm_loose *l);
 
+/* Tests whether one of the recorder's own records says that something is not in the trace. */
+static inline bool tsm_loose_is_unseen(const struct sbt_record *record)
+{
+    const uint32_t call = SBT_TYPE_CALL(record->type);
+
+    return call == SBT_CORE_LOST || call == SBT_CORE_STOPPED || call == SBT_CORE_FILTERED ||
+           call == SBT_CORE_UNMODELLED;
+}
+
 static inline bool tsm_loose_has_finished(const struct tsm_loose *l, uint32_t command)
 {
     return l->commands[command].outcome.outcome == TSM_OUTCOME_FINISHED;

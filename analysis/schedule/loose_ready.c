@@ -188,6 +188,22 @@ int tsm_loose_readiness_make(struct tsm_loose_readiness *out, const struct tsm_l
     return 0;
 }
 
+int tsm_loose_settle_taken(struct tsm_loose *l)
+{
+    struct tsm_loose_readiness r;
+    const int error = tsm_loose_readiness_make(&r, l);
+
+    for (size_t i = 0; i < l->command_count && !error; i++) {
+        struct tsm_loose_command *c = &l->commands[i];
+        const uint64_t ready_ns = r.list[i].ns < c->end_ns ? r.list[i].ns : c->end_ns;
+
+        if (c->is_taken && ready_ns > c->start_ns)
+            c->start_ns = ready_ns;
+    }
+    tsm_loose_readiness_finish(&r);
+    return error;
+}
+
 void tsm_loose_readiness_finish(struct tsm_loose_readiness *r)
 {
     free(r->list);

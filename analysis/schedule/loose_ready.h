@@ -37,6 +37,10 @@ struct tsm_loose_readiness {
 int tsm_loose_readiness_make(struct tsm_loose_readiness *out, const struct tsm_loose *l);
 void tsm_loose_readiness_finish(struct tsm_loose_readiness *r);
 
+/* Has commands that a ring took (is_taken) begin when what they had to wait for had ended. Returns
+ * 0 or a negative tsm_error. */
+int tsm_loose_settle_taken(struct tsm_loose *l);
+
 /* Says what a call of the host waited for, by its record and its begin. */
 struct tsm_loose_ready tsm_loose_ready_of_call(const struct tsm_loose_readiness *r, uint64_t seq,
                                                uint64_t call_ns);

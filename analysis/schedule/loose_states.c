@@ -125,7 +125,10 @@ static void add_before(struct making *m, struct tsm_state_interval i, uint64_t u
     i.step = NONE;
     i.by = r->unsure;
     if (!c->has_time || r->unsure != NONE) {
-        add_span(m, i, TSM_STATE_SENT, TSM_REASON_UNTIMED, ready_ns, until_ns);
+        if (c->has_failed && !c->has_time)
+            add_span(m, i, TSM_STATE_FAILED, TSM_REASON_NONE, ready_ns, until_ns);
+        else
+            add_span(m, i, TSM_STATE_SENT, TSM_REASON_UNTIMED, ready_ns, until_ns);
         return;
     }
     add_span(m, i, TSM_STATE_PENDING, TSM_REASON_LATENCY, ready_ns, returned_ns);
@@ -175,7 +178,8 @@ static void add_command(struct making *m, uint32_t command)
     if (c->is_mark) /* it is in its wait until that is over */
         start_ns = later(start_ns, earlier(m->ready.list[command].ns, c->end_ns));
     add_before(m, i, start_ns);
-    add_span(m, i, TSM_STATE_RUNNING, TSM_REASON_NONE, start_ns, c->end_ns);
+    add_span(m, i, c->has_failed ? TSM_STATE_FAILED : TSM_STATE_RUNNING, TSM_REASON_NONE, start_ns,
+             c->end_ns);
 }
 
 /* ---- streams and devices ----------------------------------------------------------------------

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values of semaphores and signals that loose commands wait for which have not finished: who brings
- * them, and whether anything does that is recorded. Says nothing of an object that others may
- * change unseen, or of a value that the host set while commands were about to change it.
+ * Values of semaphores, signals and the like that loose commands wait for which have not finished:
+ * who brings them, and whether anything does that is recorded. Says nothing of an object that
+ * others may change unseen, or of a value that the host set while commands were about to change it.
+ *
+ * Some commands are not taken before all that they wait for was sent: then the graph's edges say
+ * who brings it, and what an object was at that moment says whether somebody else did, unseen.
  */
 #include "analysis/schedule/loose_outcomes.h"
 
@@ -25,6 +28,11 @@ struct object {
     bool is_awaited;     /* a command that has not finished waits for it; since then it was ... */
     int64_t least, most; /* ... between these, as far as the host changed it */
     bool is_foreign, is_binary;
+    /* Since it began, for commands that wait for what was sent before: */
+    bool is_held;        /* something brings it to a value */
+    bool has_unseen;     /* it got what another one held, and who brings that is not known */
+    bool has_open;       /* commands bring it to a value that have not finished ... */
+    uint64_t open_least; /* ... the least of these */
 };
 
 /* A command that has not finished changes an object. */
@@ -38,10 +46,12 @@ struct finding {
     struct tsm_loose *l;
     struct sbt_reader *reader;
     struct tsm_map places; /* key of an object -> place + 1 */
+    struct tsm_map ways;   /* record type -> what tsm_wait_way() says */
     struct object *objects;
     struct change *changes;
     size_t object_count, object_capacity, change_count, change_capacity;
     size_t wait_capacity, bringer_capacity;
+    bool is_unseen; /* as of struct tsm_loose, by the records so far */
     /* The record that is read: */
     const struct sbt_record *record;
     uint32_t command; /* NONE: it is none */
@@ -87,15 +97,24 @@ static bool is_open(const struct finding *f)
     return f->command != NONE && !tsm_loose_has_finished(f->l, f->command);
 }
 
+/* Notes that something brings the object to a value: a command that has not finished, or else. */
+static void note_brought(struct object *o, uint64_t value, bool is_open)
+{
+    o->highest = value > o->highest ? value : o->highest;
+    o->is_held = true;
+    if (is_open) {
+        o->open_least = o->has_open && o->open_least < value ? o->open_least : value;
+        o->has_open = true;
+    } else
+        o->value = value > o->value ? value : o->value;
+}
+
 /* A command brings a counter to a value. */
 static int note_ends(struct finding *f, struct object *o, uint64_t key,
                      const struct tsm_wait_step *step)
 {
-    o->highest = step->value > o->highest ? step->value : o->highest;
-    if (is_open(f))
-        return add_change(f, key, step);
-    o->value = step->value > o->value ? step->value : o->value;
-    return 0;
+    note_brought(o, step->value, is_open(f));
+    return is_open(f) ? add_change(f, key, step) : 0;
 }
 
 static int note_lowers(struct finding *f, struct object *o, uint64_t key,
@@ -129,6 +148,38 @@ static void note_had(struct object *o, uint64_t lowering)
     o->most = most > o->most ? most : o->most;
 }
 
+/* Tests whether something that is recorded brings the object to a value. */
+static bool is_brought(const struct object *o, uint64_t value)
+{
+    return value == TSM_WAIT_LATEST ? o->is_held : o->highest >= value;
+}
+
+/* Tests whether commands that have not finished bring it there. */
+static bool is_brought_by_open(const struct object *o, uint64_t value)
+{
+    return o->has_open && (value == TSM_WAIT_LATEST || o->open_least <= value || o->value < value);
+}
+
+/* Notes a wait for what was sent before. */
+static int note_sent(struct finding *f, const struct object *o, uint64_t key,
+                     const struct tsm_wait_step *step)
+{
+    const struct tsm_loose_wait wait = {.command = f->command,
+                                        .object = key,
+                                        .value = step->value,
+                                        .has_value = step->value != TSM_WAIT_LATEST,
+                                        .is_part = step->is_part,
+                                        .is_sent = true,
+                                        .is_over = !is_brought_by_open(o, step->value),
+                                        .is_unsure =
+                                            f->is_unseen || o->is_foreign || o->has_unseen ||
+                                            (!step->is_any && !is_brought(o, step->value))};
+
+    if (!is_open(f) || (wait.is_over && !wait.is_unsure))
+        return 0;
+    return TSM_ARRAY_PUSH(f->l->waits, f->l->wait_count, f->wait_capacity, wait) ? 0 : no_memory();
+}
+
 static int note_waits(struct finding *f, struct object *o, uint64_t key,
                       const struct tsm_wait_step *step)
 {
@@ -138,6 +189,8 @@ static int note_waits(struct finding *f, struct object *o, uint64_t key,
                                         .is_exact = step->kind == TSM_WAIT_FOR_EXACT,
                                         .is_part = step->is_part};
 
+    if (step->is_sent)
+        return note_sent(f, o, key, step);
     if (!is_open(f))
         return 0;
     if (!o->is_awaited) {
@@ -165,6 +218,34 @@ static void note_added(struct object *o, uint64_t value)
     note_had(o, o->lowering);
 }
 
+/* It begins again. */
+static void note_over(struct object *o)
+{
+    o->is_known = o->is_held = o->has_open = o->has_unseen = false;
+    o->value = o->highest = 0;
+}
+
+/* The object gets what another one stands for. */
+static void note_copied(struct object *o, const struct object *from,
+                        const struct tsm_wait_step *step)
+{
+    o->has_unseen |= from->is_foreign || from->has_unseen || !is_brought(from, step->before);
+    note_brought(o, step->value, is_brought_by_open(from, step->before));
+}
+
+static int copy_object(struct finding *f, const struct tsm_wait_step *step)
+{
+    const uint32_t api = SBT_TYPE_API(f->record->type);
+    const struct object *from = object_of(f, TSM_WAIT_KEY(api, step->from));
+    const struct object held = from ? *from : (struct object){0};
+    struct object *o = from ? object_of(f, TSM_WAIT_KEY(api, step->object)) : NULL;
+
+    if (!o)
+        return no_memory();
+    note_copied(o, &held, step);
+    return 0;
+}
+
 static int note_object(struct finding *f, struct object *o, uint64_t key,
                        const struct tsm_wait_step *step)
 {
@@ -181,8 +262,7 @@ static int note_object(struct finding *f, struct object *o, uint64_t key,
         break;
     case TSM_WAIT_RAISE:
         o->is_known = true;
-        o->value = step->value > o->value ? step->value : o->value;
-        o->highest = step->value > o->highest ? step->value : o->highest;
+        note_brought(o, step->value, false);
         break;
     case TSM_WAIT_ADD:
         note_added(o, step->value);
@@ -199,8 +279,14 @@ static int note_object(struct finding *f, struct object *o, uint64_t key,
     case TSM_WAIT_FOREIGN:
         o->is_foreign = true;
         break;
-    case TSM_WAIT_BITS:
+    case TSM_WAIT_NEW:
+        o->is_foreign = o->is_binary = false;
+        note_over(o);
+        break;
     case TSM_WAIT_OVER:
+        note_over(o);
+        break;
+    case TSM_WAIT_BITS:
         o->is_known = false;
         break;
     case TSM_WAIT_REACHED:
@@ -222,8 +308,11 @@ static int visit_step(void *user, const struct tsm_wait_step *step)
     struct object *o;
 
     f->l->is_unseen |= step->kind == TSM_WAIT_UNSEEN;
+    f->is_unseen |= step->kind == TSM_WAIT_UNSEEN;
     if (step->kind == TSM_WAIT_UNSEEN || step->kind == TSM_WAIT_IN_TURN)
         return 0;
+    if (step->kind == TSM_WAIT_COPY)
+        return copy_object(f, step);
     o = object_of(f, key);
     return o ? note_object(f, o, key, step) : no_memory();
 }
@@ -232,17 +321,24 @@ static int add_call(void *user, const struct tsm_call_node *call)
 {
     struct finding *f = user;
     const uint32_t left_out = SBT_RECORD_FAILED | SBT_RECORD_CAPTURED, flags = call->record->flags;
+    bool added;
+    uint64_t *way;
 
-    if (!call->schema || !tsm_loose_has(call->record->type) || flags & left_out)
+    if (!call->schema || !tsm_loose_has(f->l, call->record->type) || flags & left_out)
         return 0;
+    way = tsm_map_insert(&f->ways, call->record->type, &added);
+    if (!way)
+        return no_memory();
+    if (added)
+        *way = tsm_wait_way(call->schema);
     if (flags & SBT_RECORD_UNFINISHED) { /* of its arguments nothing is known */
-        f->l->is_unseen |= !call->is_wait && tsm_wait_way(call->schema);
+        f->is_unseen |= !call->is_wait && *way;
+        f->l->is_unseen |= f->is_unseen;
         return 0;
     }
     f->record = call->record;
     f->command = call->is_command ? tsm_loose_find_command(f->l, call->record->seq) : NONE;
-    return tsm_wait_each(tsm_wait_way(call->schema), f->reader, call->record, call->schema,
-                         visit_step, f);
+    return tsm_wait_each((uint32_t)*way, f->reader, call->record, call->schema, visit_step, f);
 }
 
 /* A checkpoint has the values of some objects. */
@@ -253,6 +349,7 @@ static int add_core(void *user, const struct sbt_record *record)
     struct object *o;
     uint64_t key;
 
+    f->is_unseen |= tsm_loose_is_unseen(record);
     if (!tsm_wait_of_state(record, &step, &key))
         return 0;
     o = object_of(f, key);
@@ -396,6 +493,8 @@ static int find_bringers(struct finding *f)
 
         if (!o)
             return no_memory();
+        if (w->is_sent)
+            continue;
         w->has_value = !o->is_binary;
         if (o->is_binary)
             continue;
@@ -419,6 +518,7 @@ int tsm_loose_values_find(struct tsm_loose *l, struct sbt_reader *reader)
     if (!error)
         error = find_bringers(&f);
     tsm_map_finish(&f.places);
+    tsm_map_finish(&f.ways);
     free(f.objects);
     free(f.changes);
     return error;

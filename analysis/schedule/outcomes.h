@@ -21,7 +21,7 @@ enum tsm_outcome {
 enum tsm_hindrance {
     TSM_HINDRANCE_UNKNOWN, /* nothing: perhaps it has finished, and nobody waited for it */
     TSM_HINDRANCE_WAITED,  /* nothing: it ran, or was about to, while a wait of the host went on
-                              when the recording ended */
+                              when the recording ended, or its ring took it and told of no end */
     TSM_HINDRANCE_STREAM,  /* the command before it on its stream has not finished */
     TSM_HINDRANCE_DEFAULT, /* a default stream, or what that waits for */
     TSM_HINDRANCE_EVENT,

@@ -130,12 +130,12 @@ uint64_t drm_waits_ring(const struct tsm_wait_visit *v, const struct drm_waits_m
 static int say_idle(const struct tsm_wait_visit *v, uint64_t handle, bool is_read)
 {
     const int error = drm_waits_say(v, TSM_WAIT_REACHED,
-                                    drm_waits_object(v, DRM_WAIT_WRITTEN, handle), DRM_WAIT_LATEST);
+                                    drm_waits_object(v, DRM_WAIT_WRITTEN, handle), TSM_WAIT_LATEST);
 
     return error || !is_read
                ? error
                : drm_waits_say(v, TSM_WAIT_REACHED, drm_waits_object(v, DRM_WAIT_READ, handle),
-                               DRM_WAIT_LATEST);
+                               TSM_WAIT_LATEST);
 }
 
 static int each_idle(const struct tsm_wait_visit *v, uint32_t detail)
@@ -251,7 +251,7 @@ static int each_listed(const struct tsm_wait_visit *v, const char *field, uint64
     if (find_list(v, "in", "handles", &l.value, &l.handles)) {
         l.has_points = find_list(v, field, "points", &l.out, &l.points);
         for (; !error && next_listed(&l); place++)
-            if (only == DRM_WAIT_LATEST || only == place)
+            if (only == TSM_WAIT_LATEST || only == place)
                 error = each(v, &l);
     }
     sbt_value_finish(&l.value);
@@ -277,7 +277,7 @@ static int say_raised(const struct tsm_wait_visit *v, const struct listed *l)
 static int say_reached(const struct tsm_wait_visit *v, const struct listed *l)
 {
     return drm_waits_say(v, TSM_WAIT_REACHED, drm_waits_object(v, DRM_WAIT_SYNCOBJ, l->handle),
-                         l->point ? l->point : DRM_WAIT_LATEST);
+                         l->point ? l->point : TSM_WAIT_LATEST);
 }
 
 /* Values that were asked for: 0 is what it was at first. */
@@ -295,25 +295,25 @@ static int say_asked(const struct tsm_wait_visit *v, const struct listed *l)
 static int each_reset(const struct tsm_wait_visit *v, uint32_t detail)
 {
     (void)detail;
-    return each_listed(v, "in", DRM_WAIT_LATEST, say_over);
+    return each_listed(v, "in", TSM_WAIT_LATEST, say_over);
 }
 
 static int each_signalled(const struct tsm_wait_visit *v, uint32_t detail)
 {
     (void)detail;
-    return each_listed(v, "in", DRM_WAIT_LATEST, say_raised);
+    return each_listed(v, "in", TSM_WAIT_LATEST, say_raised);
 }
 
 static int each_waited(const struct tsm_wait_visit *v, uint32_t detail)
 {
     const uint64_t flags = drm_waits_member(v, "in", "flags", WAIT_AVAILABLE),
-                   first = drm_waits_member(v, "out", "first_signaled", DRM_WAIT_LATEST - 1);
+                   first = drm_waits_member(v, "out", "first_signaled", TSM_WAIT_LATEST - 1);
     const bool is_all = flags & WAIT_ALL || drm_waits_member(v, "in", "count_handles", 0) == 1;
 
     (void)detail;
     return flags & WAIT_AVAILABLE
                ? 0
-               : each_listed(v, "in", is_all ? DRM_WAIT_LATEST : first, say_reached);
+               : each_listed(v, "in", is_all ? TSM_WAIT_LATEST : first, say_reached);
 }
 
 static int each_asked(const struct tsm_wait_visit *v, uint32_t detail)
@@ -321,14 +321,14 @@ static int each_asked(const struct tsm_wait_visit *v, uint32_t detail)
     (void)detail;
     return drm_waits_member(v, "in", "flags", 0) & LAST_SUBMITTED
                ? 0
-               : each_listed(v, "out", DRM_WAIT_LATEST, say_asked);
+               : each_listed(v, "out", TSM_WAIT_LATEST, say_asked);
 }
 
 static int each_created(const struct tsm_wait_visit *v, uint32_t detail)
 {
     const uint64_t syncobj =
         drm_waits_object(v, DRM_WAIT_SYNCOBJ, drm_waits_member(v, "out", "handle", 0));
-    const int error = drm_waits_say(v, TSM_WAIT_OVER, syncobj, 0);
+    const int error = drm_waits_say(v, TSM_WAIT_NEW, syncobj, 0);
 
     (void)detail;
     return error || !(drm_waits_member(v, "in", "flags", 0) & CREATE_SIGNALED)
@@ -354,7 +354,7 @@ static int each_transferred(const struct tsm_wait_visit *v, uint32_t detail)
         .object = drm_waits_object(v, DRM_WAIT_SYNCOBJ, drm_waits_member(v, "in", "dst_handle", 0)),
         .value = to ? to : DRM_WAIT_SIGNALLED,
         .from = drm_waits_object(v, DRM_WAIT_SYNCOBJ, drm_waits_member(v, "in", "src_handle", 0)),
-        .before = from ? from : DRM_WAIT_LATEST};
+        .before = from ? from : TSM_WAIT_LATEST};
     int error = 0;
 
     (void)detail;

@@ -11,8 +11,7 @@
 
 #include <string.h>
 
-#define DRM_WAIT_SIGNALLED 1u         /* the value of a syncobj without points */
-#define DRM_WAIT_LATEST    UINT64_MAX /* a value: all that was sent so far */
+#define DRM_WAIT_SIGNALLED 1u /* the value of a syncobj without points */
 
 /* WRITTEN, READ: a memory object's, by those who write it, or read it. RING: one of amdgpu's. */
 enum drm_waits_kind { DRM_WAIT_SYNCOBJ = 1, DRM_WAIT_WRITTEN, DRM_WAIT_READ, DRM_WAIT_RING };

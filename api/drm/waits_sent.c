@@ -100,13 +100,14 @@ struct sending {
     bool has_fences;
 };
 
-static int say_for(const struct sending *s, uint64_t object, uint64_t value)
+static int say_for(const struct sending *s, uint64_t object, uint64_t value, bool is_any)
 {
     const struct tsm_wait_step step = {.kind = TSM_WAIT_FOR,
                                        .object = object,
                                        .value = value,
                                        .is_part = (s->traits & DRM_SENT_LATER) != 0,
-                                       .is_sent = true};
+                                       .is_sent = true,
+                                       .is_any = is_any};
 
     return object ? s->v->visit(s->v->user, &step) : 0;
 }
@@ -137,7 +138,7 @@ static int say_syncobj(const struct sending *s, uint64_t handle, uint64_t point,
     if (is_signal != s->is_end)
         return 0;
     if (!is_signal)
-        return say_for(s, syncobj, point ? point : DRM_WAIT_LATEST);
+        return say_for(s, syncobj, point ? point : TSM_WAIT_LATEST, false);
     error = point ? 0 : drm_waits_say(s->v, TSM_WAIT_OVER, syncobj, 0);
     return error ? error : say_ends(s, syncobj, point ? point : DRM_WAIT_SIGNALLED);
 }
@@ -182,8 +183,8 @@ static int say_object(const struct sending *s, uint64_t handle, bool is_write, b
 
     if (!s->is_end) {
         if (is_ordered)
-            error = say_for(s, written, DRM_WAIT_LATEST);
-        return error || !is_ordered || !is_write ? error : say_for(s, read, DRM_WAIT_LATEST);
+            error = say_for(s, written, TSM_WAIT_LATEST, true);
+        return error || !is_ordered || !is_write ? error : say_for(s, read, TSM_WAIT_LATEST, true);
     }
     if (is_ordered && is_write) { /* it has waited for all of them */
         error = drm_waits_say(s->v, TSM_WAIT_OVER, read, 0);
@@ -216,7 +217,7 @@ static int say_dependency(const struct sending *s, const struct drm_waits_member
 {
     return s->is_end || m->chunk != CHUNK_DEPENDENCIES
                ? 0
-               : say_for(s, drm_waits_ring(s->v, m), m->handle);
+               : say_for(s, drm_waits_ring(s->v, m), m->handle, false);
 }
 
 /* The number that a command got, on the ring of its last buffer. */

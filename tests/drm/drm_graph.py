@@ -14,8 +14,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
 from loose import Graph  # noqa: E402
 
-CAPTURE, TOOL, FAKE, ORDER, MODES, STEPS = (os.environ[f'TS_TEST_{name}'] for name in
-                                            ('CAPTURE', 'TOOL', 'FAKE', 'ORDER', 'MODES', 'STEPS'))
+CAPTURE, TOOL, FAKE, ORDER = (os.environ[f'TS_TEST_{name}'] for name in ('CAPTURE', 'TOOL', 'FAKE', 'ORDER'))
 LACKS = os.environ['TS_TEST_LACKS'].split(',')
 LATEST = float('inf')
 
@@ -52,10 +51,16 @@ class Syncobj:
     """What signals it: (point, commands that are over then). Point 1 where it has no points."""
 
     def __init__(self, raised=0):
-        self.signals, self.raised, self.is_foreign = [], raised, False
+        self.is_foreign = False
+        self.begin(raised)
 
     def begin(self, raised=0):
-        self.signals, self.raised = [], raised
+        self.signals, self.raised, self.has_unseen = [], raised, False
+
+    def is_unsure(self, point):
+        """What brings it there, or to what it holds, is not in the trace."""
+        best = max([s[0] for s in self.signals] + [self.raised])
+        return self.is_foreign or self.has_unseen or best < (point or 1)
 
     def up_to(self, point):
         """Signals that bring it to a point: all up to it, and where none is just that, the first one beyond."""
@@ -74,6 +79,7 @@ class Naive:
 
     def __init__(self, graph):
         self.over, self.known, self.queues = {}, set(), {}  # one thread
+        self.unsure = set()  # commands that wait for what is not in the trace
         self.syncobjs, self.rings, self.writers, self.readers = {}, {}, {}, {}
         for r in graph.records:
             if r['api'] == 'drm' and 'failed' not in r['flags'] and 'in' in r['args']:
@@ -94,6 +100,8 @@ class Naive:
             begin |= queue
         for handle, point in waits:
             begin |= self.wait_for(handle, point)
+            if self.syncobj(handle).is_unsure(point):
+                self.unsure.add(r['seq'])
         self.over[r['seq']] = begin
         self.queues[r['stream']] = ended = queue | begin | {r['seq']}
         for handle, point in signals:
@@ -166,10 +174,12 @@ class Naive:
     def transfer(self, given):
         from_, to = self.syncobj(given['src_handle']), self.syncobj(given['dst_handle'])
         source, point = given['src_point'] or LATEST, given['dst_point'] or 1
+        has_unseen = from_.is_unsure(given['src_point'])
         if to.is_foreign:
             return
         if not given['dst_point']:
             to.begin()
+        to.has_unseen |= has_unseen
         found = [] if not from_.is_foreign and source <= from_.raised else from_.up_to(source)
         to.signals += [(point, over) for _, over in found]
         if not found:
@@ -251,8 +261,8 @@ def check(folder, driver, seed):
 
 
 def check_said(folder, driver):
-    graph = record(folder / 'said.sbt', driver, MODES, driver)
-    lines = subprocess.run([STEPS, folder / 'said.sbt'], capture_output=True, text=True, check=True).stdout.splitlines()
+    graph = record(folder / 'said.sbt', driver, os.environ['TS_TEST_MODES'], driver)
+    lines = subprocess.run([os.environ['TS_TEST_STEPS'], folder / 'said.sbt'], capture_output=True, text=True, check=True).stdout.splitlines()
     said = {call.removeprefix('DRM_IOCTL_'): text for call, text in (line.split(': ', 1) for line in lines)}
     assert said == SAID[driver], (driver, said)
     assert graph.commands, driver
@@ -264,7 +274,7 @@ def main():
         folder = pathlib.Path(folder)
         found = [check(folder, driver, seed) for driver in ('amdgpu', 'i915') for seed in range(first, first + count)]
         for driver, mode in (('nouveau', 'nouveau'), ('virtio_gpu', 'virtgpu')):
-            graph = record(folder / 'one.sbt', driver, MODES, mode)
+            graph = record(folder / 'one.sbt', driver, os.environ['TS_TEST_MODES'], mode)
             assert [edge['reason'] for edge in graph.edges] == ['host'], (driver, graph.edges)
         for driver in SAID:
             if driver not in LACKS:
@@ -273,4 +283,5 @@ def main():
     assert sum(signals for signals, _ in found) > 20 * count and sum(hosts for _, hosts in found) > 8 * count, found
 
 
-main()
+if __name__ == '__main__':
+    main()

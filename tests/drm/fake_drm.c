@@ -396,9 +396,12 @@ static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
         return 0;
     case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
         return export_fence(argument);
+    case DRM_IOCTL_SYNCOBJ_DESTROY: /* the number is used again, as the kernel does */
+        file->next_syncobj -=
+            ((struct drm_syncobj_destroy *)argument)->handle == file->next_syncobj;
+        return 0;
     case DRM_IOCTL_GEM_FLINK:
     case DRM_IOWR(DRM_COMMAND_BASE + 0x3d, uint32_t[4]): /* no driver's */
-    case DRM_IOCTL_SYNCOBJ_DESTROY:
     case DRM_IOCTL_SYNCOBJ_RESET:
     case DRM_IOCTL_SYNCOBJ_SIGNAL:
     case DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL:

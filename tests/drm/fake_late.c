@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * When the device is done: at once, or, with FAKE_DRM_LATE, when somebody waits for it, or has
- * asked three times. A late device reads what it stores as late as it stores it.
+ * asked three times. A late device reads what it stores as late as it stores it. With
+ * FAKE_DRM_HANGS who waits waits for ever.
  */
 #include "tests/drm/fake_drm.h"
 
@@ -122,6 +123,8 @@ void fake_finish(void)
 
 bool fake_is_done(bool is_patient)
 {
+    while (is_patient && getenv("FAKE_DRM_HANGS"))
+        pause();
     if (!late_count && !fence_count)
         return true;
     if (!is_patient && ++asked % 3)

@@ -49,7 +49,7 @@ def predict(name, records, *options):
 def check_same(times, predicted, what):
     for place, time in times.items():
         assert predicted[place] == time, (what, place, time, predicted[place])
-    assert len(times) > 5, what
+    assert times, what
 
 
 def check_machine(words, machine):

@@ -12,6 +12,7 @@
  *   head N           only the first N records
  *   lost N           N records were lost
  *   stopped          recording could not go on, at the end
+ *   kernel FILE      with the kernel's records that the file has
  *
  * All checksums of the copy are right: only its content differs.
  */
@@ -83,6 +84,20 @@ static void put_stopped(struct trace_edit *e, uint64_t seq)
     must(sbt_writer_record(e->w, &record));
 }
 
+static void put_kernel(struct trace_edit *e, const char *path)
+{
+    static uint8_t records[1 << 20];
+    FILE *file = fopen(path, "rb");
+    const size_t size = file ? fread(records, 1, sizeof(records), file) : 0;
+
+    if (!size) {
+        perror(path);
+        exit(2);
+    }
+    fclose(file);
+    must(sbt_writer_kernel_events(e->w, records, size));
+}
+
 static bool is_behind(const struct wish *wish, uint64_t seq)
 {
     return (is(wish, "cut") || is(wish, "head")) && seq >= wish->number;
@@ -140,6 +155,8 @@ int main(int argc, char **argv)
     copy_tables(e.w, e.r);
     describe_type(&e, &wish);
     int more = copy_all(&e, &wish);
+    if (is(&wish, "kernel") && argc > 4)
+        put_kernel(&e, argv[4]);
     if (is(&wish, "cut")) {
         must(sbt_writer_flush(e.w));
         sbt_writer_destroy(e.w);

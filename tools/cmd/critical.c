@@ -435,10 +435,10 @@ static int make(struct critical *run)
     if (!error)
         error = run->w.command_count ? simulate(run) : make_empty(run);
     if (!error && run->w.passed_count) /* of other APIs */
-        error = tsm_loose_critical_make(&run->loose, run->reader, top_of(run), run->v->list,
-                                        &run->named);
+        error = tsm_loose_critical_make(&run->loose, run->reader, run->w.command_count, top_of(run),
+                                        run->v->list, &run->named);
     if (!error && !run->w.command_count && !run->loose.loose.command_count)
-        error = tsm_fail(TSM_E_NOT_FOUND, "%s: no commands of CUDA, Vulkan or HSA",
+        error = tsm_fail(TSM_E_NOT_FOUND, "%s: no commands of CUDA, Vulkan, HSA or DRM",
                          tsm_clean(sbt_reader_name(run->reader)));
     return error;
 }
@@ -468,8 +468,8 @@ static void note_loose(const struct critical *run)
     if (!run->loose.loose.command_count)
         return;
     if (run->v->slack || run->v->memory)
-        tsm_note("%s: commands of Vulkan and HSA are not simulated: --slack and --memory are for "
-                 "those of CUDA",
+        tsm_note("%s: commands of Vulkan, HSA and DRM are not simulated: --slack and --memory are "
+                 "for those of CUDA",
                  name);
     if (run->w.is_virtual && run->w.command_count)
         tsm_note("%s: commands of CUDA are in virtual time, the others are not: their times cannot "
@@ -524,15 +524,16 @@ const struct tsm_command tsm_command_critical = {
         "time.\n\n"
         "Times of CUDA's commands are those of 'tracesmith whatif', which says how near to the "
         "recording they are.\n\n"
-        "Commands of Vulkan and HSA are not simulated. Their times are those that were recorded "
-        "(tsrecord --gpu-time=1), and what they waited for is what 'tracesmith graph' says. They "
-        "have a path of their own, without gains.",
+        "Commands of Vulkan, HSA and DRM are not simulated. Their times are those that were "
+        "recorded (tsrecord --gpu-time=1; of DRM those of the kernel's rings, --kernel), and what "
+        "they waited for is what 'tracesmith graph' says. They have a path of their own, without "
+        "gains. DRM's are left out where the trace has others, whose drivers send them.",
     .examples = "tracesmith critical trace.sbt\n"
                 "tracesmith critical --memory --stacks trace.sbt\n"
                 "tracesmith critical --list trace.sbt\n"
                 "tracesmith critical --slack --top=50 trace.sbt\n",
     .exit_status = "0|done\n"
-                   "2|the trace cannot be read, or has no commands of CUDA, Vulkan or HSA",
+                   "2|the trace cannot be read, or has no commands of CUDA, Vulkan, HSA or DRM",
     .options = options,
     .values_size = sizeof(struct critical_values),
     .operand = "TRACE",

@@ -721,8 +721,7 @@ const struct tsm_command tsm_command_graph = {
         "other.\n\n"
         "Knows CUDA, Vulkan, HSA and DRM. Commands of Vulkan, HSA and DRM may overlap on their "
         "queue: they have edges where something orders them. "
-        "--memory and --slice know CUDA alone; --hang knows no commands of "
-        "DRM.",
+        "--memory and --slice know CUDA alone.",
     .examples = "tracesmith graph trace.sbt\n"
                 "tracesmith graph --why=812 trace.sbt\n"
                 "tracesmith graph --path=98:812 trace.sbt\n"

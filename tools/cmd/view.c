@@ -85,8 +85,9 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, states),
      .help =
-         "CUDA, Vulkan, HSA: the states of commands, streams, engines (CUDA's) and devices over "
-         "time, idle, pending, wait, running or sent (no time says when it ran), with the reason. "
+         "CUDA, Vulkan, HSA, DRM: the states of commands, streams, engines (CUDA's) and devices "
+         "over time, idle, pending, wait, running or sent (no time says when it ran), with the "
+         "reason. "
          "Of the whole trace. With --json one object, schema "
          "\"tsstates/1\"."},
     {.name = "json",

@@ -6,6 +6,7 @@
 #include "analysis/schedule/loose.h"
 #include "api/waits.h"
 #include "base/text.h"
+#include "tools/schedule/load.h"
 #include "tools/schedule/stacks.h"
 #include "tools/terminal.h"
 #include "tools/text/table.h"
@@ -159,6 +160,8 @@ static struct row loose_row(const struct view *v, const struct tsm_loose_node *n
 
     if (n->wait != TSM_WORKLOAD_NONE)
         describe_wait(v, n, &r);
+    if (c->is_begun && !r.note[0])
+        tsm_format(r.note, sizeof(r.note), "its ring took it, and told of no end");
     return r;
 }
 
@@ -329,12 +332,12 @@ int tsm_hang_view(struct sbt_reader *reader, size_t top, bool json)
     if (!v.error)
         v.error = tsm_hang_find(&v.hang, &v.w, &v.outcomes, reader);
     if (!v.error)
-        v.error = tsm_loose_make(&v.loose, reader);
+        v.error = tsm_loose_load(&v.loose, reader, false);
     if (!v.error)
         print(&v, top, json);
     if (!v.error && v.loose.passed_count)
         tsm_note("%s: %" PRIu64
-                 " commands are left out: those of CUDA, Vulkan and HSA are followed "
+                 " commands are left out: those of CUDA, Vulkan, HSA and DRM are followed "
                  "so far",
                  tsm_clean(sbt_reader_name(reader)), v.loose.passed_count);
     status = v.error ? tsm_complain_error() : cycle_count(&v) ? TSM_EXIT_NO : TSM_EXIT_OK;

@@ -2,6 +2,7 @@
 #include "tools/schedule/load.h"
 
 #include "base/text.h"
+#include "tools/kernel/report.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"
 
@@ -18,6 +19,19 @@ int tsm_workload_load(struct tsm_workload *out, struct sbt_reader *reader)
                         "%s: no commands that could be scheduled: CUDA's alone so far",
                         tsm_clean(sbt_reader_name(reader)));
     return tsm_workload_calibrate(out);
+}
+
+int tsm_loose_load(struct tsm_loose *out, struct sbt_reader *reader, bool leaves_kernel)
+{
+    struct tsm_ring_jobs jobs = {.lost_count = 0};
+    int error = leaves_kernel ? 0 : tsm_report_load(&jobs, reader);
+
+    *out = (struct tsm_loose){.leaves_kernel = leaves_kernel};
+    if (!error)
+        error =
+            tsm_loose_make(out, reader, tsm_ring_jobs_count(&jobs) ? &jobs : NULL, leaves_kernel);
+    tsm_ring_jobs_finish(&jobs);
+    return error;
 }
 
 void tsm_workload_note(const struct tsm_workload *w, struct sbt_reader *reader)

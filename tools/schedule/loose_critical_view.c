@@ -4,6 +4,7 @@
 #include "analysis/model/work.h"
 #include "base/text.h"
 #include "tools/schedule/causes.h"
+#include "tools/schedule/load.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"
 
@@ -210,13 +211,30 @@ static size_t count_timed(const struct tsm_loose *l)
     return count;
 }
 
-int tsm_loose_critical_make(struct tsm_loose_critical *out, struct sbt_reader *reader, size_t top,
-                            bool has_list, struct tsm_named_records *named)
+/* Returns the APIs whose commands these are. */
+static const char *apis_of(const struct tsm_loose *l)
+{
+    return l->kernel_count ? "DRM" : "Vulkan and HSA";
+}
+
+static int load(struct tsm_loose *out, struct sbt_reader *reader, bool has_others)
+{
+    const int error = tsm_loose_load(out, reader, true);
+
+    if (error || has_others || out->command_count || !out->passed_count)
+        return error;
+    tsm_loose_finish(out);
+    return tsm_loose_load(out, reader, false);
+}
+
+int tsm_loose_critical_make(struct tsm_loose_critical *out, struct sbt_reader *reader,
+                            bool has_others, size_t top, bool has_list,
+                            struct tsm_named_records *named)
 {
     int error;
 
     *out = (struct tsm_loose_critical){.top = top, .has_list = has_list};
-    error = tsm_loose_make(&out->loose, reader);
+    error = load(&out->loose, reader, has_others);
     if (error || !out->loose.command_count)
         return error;
     out->timed_count = count_timed(&out->loose);
@@ -258,7 +276,8 @@ void tsm_loose_critical_print(const struct tsm_loose_critical *v)
     char text[32], name[TSM_DEVICE_NAME_MAX], title[TSM_DEVICE_NAME_MAX + 48];
 
     tsm_duration_text(text, sizeof(text), v->s.end_ns - v->s.begin_ns);
-    printf("%zu commands of Vulkan and HSA in %s, as recorded\n\n", v->loose.command_count, text);
+    printf("%zu commands of %s in %s, as recorded\n\n", v->loose.command_count, apis_of(&v->loose),
+           text);
     tsm_table_print(&v->causes, v->top);
     if (v->waits.row_count) {
         putchar('\n');
@@ -318,21 +337,23 @@ void tsm_loose_critical_note(const struct tsm_loose_critical *v, struct sbt_read
 {
     const char *name = tsm_clean(sbt_reader_name(reader));
     const struct tsm_loose *l = &v->loose;
+    const char *how =
+        l->kernel_count ? "tsrecord --kernel, where the driver tells" : "tsrecord --gpu-time=1";
 
     if (l->untimed_count && !v->timed_count)
-        tsm_note("%s: none of %zu commands of Vulkan and HSA has a time: the critical path is that "
-                 "of the calls alone; record with tsrecord --gpu-time=1",
-                 name, l->command_count);
+        tsm_note("%s: none of %zu commands of %s has a time: the critical path is that of the "
+                 "calls alone; record with %s",
+                 name, l->command_count, apis_of(l), how);
     else if (l->untimed_count)
-        tsm_note("%s: %" PRIu64 " of %zu commands of Vulkan and HSA have no time: where these ran "
-                 "the critical path is that of the calls alone; record with tsrecord --gpu-time=1",
-                 name, l->untimed_count, l->command_count);
+        tsm_note("%s: %" PRIu64 " of %zu commands of %s have no time: where these ran the critical "
+                 "path is that of the calls alone; record with %s",
+                 name, l->untimed_count, l->command_count, apis_of(l), how);
     if (l->unfinished_count)
-        tsm_note("%s: of %zu commands of Vulkan and HSA nothing says that they have finished: see "
-                 "tracesmith graph --hang",
-                 name, l->unfinished_count);
+        tsm_note("%s: of %zu commands of %s nothing says that they have finished: see tracesmith "
+                 "graph --hang",
+                 name, l->unfinished_count, apis_of(l));
     if (l->passed_count)
         tsm_note("%s: %" PRIu64 " commands are left out: those of CUDA, Vulkan and HSA are "
-                 "followed so far",
+                 "followed, those of DRM in a trace without others",
                  name, l->passed_count);
 }

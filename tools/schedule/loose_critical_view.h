@@ -23,9 +23,12 @@ struct tsm_loose_critical {
 };
 
 /* Reads the trace, and notes the calls that rows name, whose stacks may be printed. Nothing but
- * counts is there if it has no such commands. Finish it in any case. */
-int tsm_loose_critical_make(struct tsm_loose_critical *out, struct sbt_reader *reader, size_t top,
-                            bool has_list, struct tsm_named_records *named);
+ * counts is there if it has no such commands. Commands of the kernel's own APIs, which drivers of
+ * others send inside of their calls, are there if the trace has none but these; `has_others`: it
+ * has. Finish it in any case. */
+int tsm_loose_critical_make(struct tsm_loose_critical *out, struct sbt_reader *reader,
+                            bool has_others, size_t top, bool has_list,
+                            struct tsm_named_records *named);
 void tsm_loose_critical_finish(struct tsm_loose_critical *v);
 
 void tsm_loose_critical_print(const struct tsm_loose_critical *v);

@@ -367,9 +367,9 @@ static int make(struct view *v)
     int error = tsm_workload_make(&v->w, v->reader);
 
     if (!error)
-        error = tsm_loose_make(&v->loose, v->reader);
+        error = tsm_loose_load(&v->loose, v->reader, false);
     if (!error && !v->w.command_count && !v->loose.command_count)
-        error = tsm_fail(TSM_E_NOT_FOUND, "%s: no commands of CUDA, Vulkan or HSA",
+        error = tsm_fail(TSM_E_NOT_FOUND, "%s: no commands of CUDA, Vulkan, HSA or DRM",
                          tsm_clean(sbt_reader_name(v->reader)));
     if (!error && v->w.command_count)
         error = make_in_order(v);
@@ -387,20 +387,26 @@ static int make(struct view *v)
 static void note(struct view *v)
 {
     const char *name = tsm_clean(sbt_reader_name(v->reader));
+    const struct tsm_loose *l = &v->loose;
 
     v->w.passed_count = 0;
     tsm_workload_note(&v->w, v->reader);
-    if (v->loose.untimed_count)
+    if (l->untimed_count > l->untimed_kernel_count)
         tsm_note("%s: %" PRIu64 " of %zu commands of Vulkan and HSA have no time: when they ran is "
                  "not known; record with --gpu-time",
-                 name, v->loose.untimed_count, v->loose.command_count);
+                 name, l->untimed_count - l->untimed_kernel_count,
+                 l->command_count - l->kernel_count);
+    if (l->untimed_kernel_count)
+        tsm_note("%s: %" PRIu64 " of %zu commands of DRM have no time: when they ran is not known; "
+                 "record with --kernel, where the driver tells",
+                 name, l->untimed_kernel_count, l->kernel_count);
     if (is_apart(v) && v->loose.command_count)
         tsm_note("%s: commands of CUDA are in virtual time, the others are not: their times cannot "
                  "be compared",
                  name);
     if (v->loose.passed_count)
         tsm_note("%s: %" PRIu64
-                 " commands are left out: those of CUDA, Vulkan and HSA are followed "
+                 " commands are left out: those of CUDA, Vulkan, HSA and DRM are followed "
                  "so far",
                  name, v->loose.passed_count);
 }

@@ -35,9 +35,9 @@ struct text {
 static int add_step(void *user, const struct tsm_wait_step *step)
 {
     static const char *const names[] = {
-        [TSM_WAIT_ENDS] = "ends",   [TSM_WAIT_FOR] = "for",        [TSM_WAIT_IN_TURN] = "turn",
-        [TSM_WAIT_OVER] = "over",   [TSM_WAIT_COPY] = "copy",      [TSM_WAIT_REACHED] = "reached",
-        [TSM_WAIT_RAISE] = "raise", [TSM_WAIT_FOREIGN] = "foreign"};
+        [TSM_WAIT_ENDS] = "ends",   [TSM_WAIT_FOR] = "for",         [TSM_WAIT_IN_TURN] = "turn",
+        [TSM_WAIT_OVER] = "over",   [TSM_WAIT_COPY] = "copy",       [TSM_WAIT_REACHED] = "reached",
+        [TSM_WAIT_RAISE] = "raise", [TSM_WAIT_FOREIGN] = "foreign", [TSM_WAIT_NEW] = "new"};
     const struct tsm_wait_object object =
         tsm_wait_object_of(TSM_WAIT_KEY(SBT_API_DRM, step->object));
     struct text *t = user;
