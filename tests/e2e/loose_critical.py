@@ -65,7 +65,7 @@ class Critical:
         """`prefixes`: begins of the names of the API's calls; `marks`: of those that do nothing but wait; `blocking`: names of commands that
         return when they have ended; `presents`: of those that no queue waits for."""
         self.blocking, self.presents = blocking, presents
-        self.graph, self.answer = Graph(tool, trace), critical(tool, trace, '--list')
+        self.graph, self.answer = Graph(tool, trace), critical(tool, trace, '--list', '--slack')
         self.marks = tuple(marks) or ('-',)
         self.commands = self.graph.commands
         self.records = {r['seq']: r for r in self.graph.records}
@@ -258,6 +258,7 @@ class Critical:
         self.check_path()
         self.check_idle()
         self.check_waits()
+        self.check_slack()
         causes = [piece['cause'] for piece in self.answer['pieces']]
         return sum(cause in RUN for cause in causes), causes.count('wait'), len(self.answer['waits'])
 
@@ -335,3 +336,54 @@ class Critical:
         assert all(got[key][3] == expected[key][3] for key in got if key[1] == 'host'), (got, expected)
         waited = [(-row['waited_ns'], row['seq']) for row in self.answer['waits']]
         assert waited == sorted(waited), waited
+
+    # ---- slack
+
+    def over_with(self, edge):
+        """Commands that an edge says are over."""
+        start = self.commands[edge['from']]
+        return {edge['from']} if edge['alone'] else self.graph.until(start['stream'], start['position'])
+
+    def slack(self):
+        """How much later each command may end, from the last one back."""
+        ready = {seq: max(self.ready[seq][0][0], self.ready[seq][1][0], self.end_of(r)) for seq, r in self.commands.items()}
+        span = {seq: self.times.get(seq, (ready[seq],) * 2) for seq in self.commands}
+        found = {seq: max(0, self.end - end) for seq, (_, end) in span.items()}
+        calls = {seq: max(0, self.end - self.end_of(r)) for seq, r in self.calls.items()}
+        place = {seq: (stream, i) for stream, order in enumerate({tuple(order) for order in self.order.values()}) for i, seq in enumerate(order)}
+        items = [(self.end_of(r), 1, 0, (thread, i), r['seq']) for thread, rs in enumerate(self.threads.values()) for i, r in enumerate(rs)]
+        items += [(span[seq][1], 0, span[seq][0], place[seq], seq) for seq in self.commands]
+        for _, is_call, _, _, seq in sorted(items, reverse=True):
+            if is_call:
+                call = self.calls[seq]
+                time, own, sent = self.last_of(self.host_edges(seq))[0], calls[seq], self.is_wait(call) and seq in self.commands
+                since = min(max(time, call['time_ns']), self.end_of(call)) if not sent else call['time_ns']
+                edges, limit = self.host_edges(seq), own + since
+                if sent:
+                    found[seq] = min(found[seq], own + max(0, call['time_ns'] - span[seq][1]))
+                before = self.threads[call['thread']]
+                before = before[:before.index(call)][-1:]
+                if before:
+                    calls[before[0]['seq']] = min(calls[before[0]['seq']], own + since - call['time_ns'])
+            else:
+                own, could = found[seq], min(ready[seq], span[seq][0])
+                before = [one for one in self.order[seq][:self.order[seq].index(seq)] if self.runs(one) and self.is_work(one)][-1:]
+                if before and could < span[before[0]][1] <= span[seq][0]:
+                    could = span[before[0]][1]
+                    found[before[0]] = min(found[before[0]], own)
+                edges, limit = [e for e in self.into.get(seq, ()) if e['reason'] in ('signal', 'stream') and not e['part']], own + could
+                if seq in calls:
+                    calls[seq] = min(calls[seq], own + max(0, could - self.end_of(self.calls[seq])))
+            for edge in edges:
+                if edge['from'] in self.commands:
+                    for one in {edge['from']} if edge['begin'] else self.over_with(edge):
+                        found[one] = min(found[one], max(0, limit - span[one][not edge['begin']]))
+                elif edge['from'] in calls:
+                    calls[edge['from']] = min(calls[edge['from']], max(0, limit - self.end_of(self.calls[edge['from']])))
+        return found
+
+    def check_slack(self):
+        expected = self.slack()
+        got = {row['seq']: row['slack_ns'] for row in self.answer['slack']}
+        assert got == {seq: expected[seq] for seq in self.times if self.is_work(seq)}, (self.graph.trace, [(seq, got.get(seq), expected[seq]) for seq in expected if got.get(seq) != expected[seq]][:5])
+        assert list(got.values()) == sorted(got.values()), got

@@ -274,21 +274,16 @@ static int make_slack(struct critical *run)
     free(slack);
     if (!list)
         return tsm_fail(TSM_E_MEMORY, "no memory for tables");
-    tsm_table_column(t, "slack_ns", "slack", TSM_CELL_NS);
-    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
-    tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
-    tsm_table_column(t, "start_ns", "start", TSM_CELL_NS);
-    tsm_table_column(t, "end_ns", "end", TSM_CELL_NS);
-    tsm_table_column(t, "name", "name", TSM_CELL_NAME);
+    tsm_slack_columns(t);
     for (size_t i = 0; i < count; i++) {
         const struct tsm_workload_command *c = &run->w.commands[list[i].command];
 
-        tsm_table_number(t, list[i].slack_ns);
-        tsm_table_number(t, c->seq);
-        tsm_table_number(t, run->w.streams[c->stream].number);
-        tsm_table_number(t, list[i].start_ns);
-        tsm_table_number(t, list[i].end_ns);
-        tsm_table_text(t, c->kernel ? c->kernel : c->schema->name);
+        tsm_slack_row(t, &(struct tsm_slack_row){.slack_ns = list[i].slack_ns,
+                                                 .seq = c->seq,
+                                                 .start_ns = list[i].start_ns,
+                                                 .end_ns = list[i].end_ns,
+                                                 .stream = run->w.streams[c->stream].number,
+                                                 .name = c->kernel ? c->kernel : c->schema->name});
     }
     free(list);
     return 0;
@@ -435,8 +430,10 @@ static int make(struct critical *run)
     if (!error)
         error = run->w.command_count ? simulate(run) : make_empty(run);
     if (!error && run->w.passed_count) /* of other APIs */
-        error = tsm_loose_critical_make(&run->loose, run->reader, run->w.command_count, top_of(run),
-                                        run->v->list, &run->named);
+        error = tsm_loose_critical_make(
+            &run->loose, run->reader, run->w.command_count,
+            &(struct tsm_loose_critical_options){top_of(run), run->v->list, run->v->slack},
+            &run->named);
     if (!error && !run->w.command_count && !run->loose.loose.command_count)
         error = tsm_fail(TSM_E_NOT_FOUND, "%s: no commands of CUDA, Vulkan, HSA or DRM",
                          tsm_clean(sbt_reader_name(run->reader)));
@@ -467,9 +464,9 @@ static void note_loose(const struct critical *run)
     tsm_loose_critical_note(&run->loose, run->reader);
     if (!run->loose.loose.command_count)
         return;
-    if (run->v->slack || run->v->memory)
-        tsm_note("%s: commands of Vulkan, HSA and DRM are not simulated: --slack and --memory are "
-                 "for those of CUDA",
+    if (run->v->memory)
+        tsm_note("%s: commands of Vulkan, HSA and DRM are not simulated: --memory is for those of "
+                 "CUDA",
                  name);
     if (run->w.is_virtual && run->w.command_count)
         tsm_note("%s: commands of CUDA are in virtual time, the others are not: their times cannot "
@@ -527,7 +524,7 @@ const struct tsm_command tsm_command_critical = {
         "Commands of Vulkan, HSA and DRM are not simulated. Their times are those that were "
         "recorded (tsrecord --gpu-time=1; of DRM those of the kernel's rings, --kernel), and what "
         "they waited for is what 'tracesmith graph' says. They have a path of their own, without "
-        "gains. DRM's are left out where the trace has others, whose drivers send them.",
+        "gains, and slack. DRM's are left out where the trace has others, whose drivers send them.",
     .examples = "tracesmith critical trace.sbt\n"
                 "tracesmith critical --memory --stacks trace.sbt\n"
                 "tracesmith critical --list trace.sbt\n"

@@ -175,6 +175,26 @@ void tsm_cause_columns(struct tsm_table *t, bool has_gain)
         tsm_table_column(t, "gain_ns", "gain without", TSM_CELL_NS);
 }
 
+void tsm_slack_columns(struct tsm_table *t)
+{
+    tsm_table_column(t, "slack_ns", "slack", TSM_CELL_NS);
+    tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
+    tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
+    tsm_table_column(t, "start_ns", "start", TSM_CELL_NS);
+    tsm_table_column(t, "end_ns", "end", TSM_CELL_NS);
+    tsm_table_column(t, "name", "name", TSM_CELL_NAME);
+}
+
+void tsm_slack_row(struct tsm_table *t, const struct tsm_slack_row *row)
+{
+    tsm_table_number(t, row->slack_ns);
+    tsm_table_number(t, row->seq);
+    tsm_table_number(t, row->stream);
+    tsm_table_number(t, row->start_ns);
+    tsm_table_number(t, row->end_ns);
+    tsm_table_text(t, row->name);
+}
+
 static uint64_t permille(uint64_t part_ns, uint64_t all_ns)
 {
     return all_ns ? (uint64_t)((double)part_ns * 1000 / (double)all_ns) : 0;

@@ -29,10 +29,21 @@ int tsm_cause_sums_add(struct tsm_cause_sums *sums, const struct tsm_cause_sum *
 /* Joins sums of one cause, and puts the greatest first. */
 void tsm_cause_sums_join(struct tsm_cause_sums *sums);
 
+/* How much later a command could have ended. */
+struct tsm_slack_row {
+    uint64_t slack_ns, seq, start_ns, end_ns;
+    uint32_t stream; /* number */
+    const char *name;
+};
+
 /* Adds the columns of a table of causes. */
 void tsm_cause_columns(struct tsm_table *t, bool has_gain);
 /* Adds a row, but for its gain. `span_ns`: what shares are of. */
 void tsm_cause_row(struct tsm_table *t, const struct tsm_cause_sum *sum, uint64_t span_ns);
+
+/* Adds the columns of a table of slack, and a row. */
+void tsm_slack_columns(struct tsm_table *t);
+void tsm_slack_row(struct tsm_table *t, const struct tsm_slack_row *row);
 
 /* Sums the pieces up, the greatest sum first. */
 int tsm_cause_sums_make(struct tsm_cause_sums *out, const struct tsm_workload *w,

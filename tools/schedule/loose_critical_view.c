@@ -2,6 +2,7 @@
 #include "tools/schedule/loose_critical_view.h"
 
 #include "analysis/model/work.h"
+#include "analysis/schedule/loose_slack.h"
 #include "base/text.h"
 #include "tools/schedule/causes.h"
 #include "tools/schedule/load.h"
@@ -59,7 +60,7 @@ static int note_row(const struct tsm_loose_critical *v, struct tsm_named_records
     const uint32_t place = tsm_loose_host_calls_find(&v->s.calls, seq);
     const struct tsm_loose_host_call *call = place == NONE ? NULL : &v->s.calls.list[place];
 
-    return call && (!v->top || row < v->top)
+    return call && (!v->options.top || row < v->options.top)
                ? tsm_named_records_add(
                      named, &(struct tsm_named_record){seq, call->schema->name, call->stack})
                : 0;
@@ -202,12 +203,67 @@ static void make_list(struct tsm_loose_critical *v)
         put_piece(t, v, &v->path.pieces[i]);
 }
 
+static bool has_work(const struct tsm_loose_command *c)
+{
+    return c->has_time && !c->is_mark && !c->is_present;
+}
+
+struct slack_row {
+    uint64_t slack_ns;
+    uint32_t command;
+};
+
+static int by_slack(const void *a, const void *b)
+{
+    const struct slack_row *x = a, *y = b;
+
+    if (x->slack_ns != y->slack_ns)
+        return x->slack_ns < y->slack_ns ? -1 : 1;
+    return x->command < y->command ? -1 : x->command > y->command;
+}
+
+static void put_slack(struct tsm_table *t, const struct tsm_loose_critical *v,
+                      const struct slack_row *row)
+{
+    const struct tsm_loose_command *c = &v->loose.commands[row->command];
+
+    tsm_slack_row(t, &(struct tsm_slack_row){.slack_ns = row->slack_ns,
+                                             .seq = c->seq,
+                                             .start_ns = c->start_ns,
+                                             .end_ns = c->end_ns,
+                                             .stream = v->loose.streams[c->stream].number,
+                                             .name = c->kernel ? c->kernel : c->schema->name});
+}
+
+static int make_slack(struct tsm_loose_critical *v)
+{
+    struct tsm_table *t = &v->slack;
+    struct slack_row *rows = malloc((v->loose.command_count + 1) * sizeof(*rows));
+    uint64_t *slack = NULL;
+    size_t count = 0;
+    int error =
+        rows ? tsm_loose_slack(&slack, &v->s) : tsm_fail(TSM_E_MEMORY, "no memory for tables");
+
+    *t = (struct tsm_table){.name = "slack", .title = "how much later commands could have ended"};
+    tsm_slack_columns(t);
+    for (uint32_t i = 0; i < v->loose.command_count && !error; i++)
+        if (has_work(&v->loose.commands[i]))
+            rows[count++] = (struct slack_row){slack[i], i};
+    if (count)
+        qsort(rows, count, sizeof(*rows), by_slack);
+    for (size_t i = 0; i < count; i++)
+        put_slack(t, v, &rows[i]);
+    free(rows);
+    free(slack);
+    return error;
+}
+
 static size_t count_timed(const struct tsm_loose *l)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < l->command_count; i++)
-        count += l->commands[i].has_time && !l->commands[i].is_mark && !l->commands[i].is_present;
+        count += has_work(&l->commands[i]);
     return count;
 }
 
@@ -228,12 +284,12 @@ static int load(struct tsm_loose *out, struct sbt_reader *reader, bool has_other
 }
 
 int tsm_loose_critical_make(struct tsm_loose_critical *out, struct sbt_reader *reader,
-                            bool has_others, size_t top, bool has_list,
+                            bool has_others, const struct tsm_loose_critical_options *options,
                             struct tsm_named_records *named)
 {
     int error;
 
-    *out = (struct tsm_loose_critical){.top = top, .has_list = has_list};
+    *out = (struct tsm_loose_critical){.options = *options};
     error = load(&out->loose, reader, has_others);
     if (error || !out->loose.command_count)
         return error;
@@ -248,8 +304,10 @@ int tsm_loose_critical_make(struct tsm_loose_critical *out, struct sbt_reader *r
         error = make_waits(out, named);
     if (!error)
         error = make_idle(out, named);
-    if (!error && has_list)
+    if (!error && options->has_list)
         make_list(out);
+    if (!error && options->has_slack)
+        error = make_slack(out);
     return error;
 }
 
@@ -262,6 +320,7 @@ void tsm_loose_critical_finish(struct tsm_loose_critical *v)
     tsm_table_finish(&v->causes);
     tsm_table_finish(&v->waits);
     tsm_table_finish(&v->pieces);
+    tsm_table_finish(&v->slack);
     tsm_loose_path_finish(&v->path);
     tsm_loose_schedule_finish(&v->s);
     tsm_loose_finish(&v->loose);
@@ -278,10 +337,10 @@ void tsm_loose_critical_print(const struct tsm_loose_critical *v)
     tsm_duration_text(text, sizeof(text), v->s.end_ns - v->s.begin_ns);
     printf("%zu commands of %s in %s, as recorded\n\n", v->loose.command_count, apis_of(&v->loose),
            text);
-    tsm_table_print(&v->causes, v->top);
+    tsm_table_print(&v->causes, v->options.top);
     if (v->waits.row_count) {
         putchar('\n');
-        tsm_table_print(&v->waits, v->top);
+        tsm_table_print(&v->waits, v->options.top);
     }
     for (size_t i = 0; i < v->loose.device_count; i++) {
         struct tsm_table t = v->idle[i];
@@ -292,11 +351,15 @@ void tsm_loose_critical_print(const struct tsm_loose_critical *v)
                    tsm_device_name(name, &v->loose.devices[i]) ? name : "the device");
         t.title = title;
         putchar('\n');
-        tsm_table_print(&t, v->top);
+        tsm_table_print(&t, v->options.top);
     }
-    if (v->has_list) {
+    if (v->options.has_list) {
         putchar('\n');
-        tsm_table_print(&v->pieces, v->top);
+        tsm_table_print(&v->pieces, v->options.top);
+    }
+    if (v->options.has_slack) {
+        putchar('\n');
+        tsm_table_print(&v->slack, v->options.top);
     }
 }
 
@@ -315,10 +378,12 @@ void tsm_loose_critical_print_json(const struct tsm_loose_critical *v, struct ts
     tsm_json_put_u64(j, "unfinished_count", v->loose.unfinished_count);
     tsm_json_put_u64(j, "begin_ns", v->s.begin_ns);
     tsm_json_put_u64(j, "span_ns", v->s.end_ns - v->s.begin_ns);
-    tsm_table_print_json(&v->causes, j, v->top);
-    tsm_table_print_json(&v->waits, j, v->top);
-    if (v->has_list)
-        tsm_table_print_json(&v->pieces, j, v->top);
+    tsm_table_print_json(&v->causes, j, v->options.top);
+    tsm_table_print_json(&v->waits, j, v->options.top);
+    if (v->options.has_list)
+        tsm_table_print_json(&v->pieces, j, v->options.top);
+    if (v->options.has_slack)
+        tsm_table_print_json(&v->slack, j, v->options.top);
     tsm_json_put_open(j, "devices", '[');
     for (size_t i = 0; i < v->loose.device_count; i++) {
         if (!is_shown(v, i))
@@ -326,7 +391,7 @@ void tsm_loose_critical_print_json(const struct tsm_loose_critical *v, struct ts
         tsm_json_open(j, '{');
         tsm_json_put_string(j, "device", tsm_device_name(name, &v->loose.devices[i]));
         tsm_json_put_u64(j, "idle_ns", v->idle_ns[i]);
-        tsm_table_print_json(&v->idle[i], j, v->top);
+        tsm_table_print_json(&v->idle[i], j, v->options.top);
         tsm_json_close(j, '}');
     }
     tsm_json_close(j, ']');

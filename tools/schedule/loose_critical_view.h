@@ -10,16 +10,21 @@
 #include "tools/schedule/stacks.h"
 #include "tools/text/table.h"
 
+struct tsm_loose_critical_options {
+    size_t top;     /* rows that are printed, 0: all */
+    bool has_list;  /* pieces of the path, ... */
+    bool has_slack; /* ... and slack are there, too */
+};
+
 struct tsm_loose_critical {
     struct tsm_loose loose;
     struct tsm_loose_schedule s;
     struct tsm_loose_path path;
-    struct tsm_table causes, waits, pieces; /* pieces: with `list` alone */
-    struct tsm_table *idle;                 /* by device */
-    uint64_t *idle_ns;                      /* likewise */
-    size_t timed_count;                     /* commands with work that have a time */
-    size_t top;                             /* rows that are printed, 0: all */
-    bool has_list;
+    struct tsm_table causes, waits, pieces, slack;
+    struct tsm_table *idle; /* by device */
+    uint64_t *idle_ns;      /* likewise */
+    size_t timed_count;     /* commands with work that have a time */
+    struct tsm_loose_critical_options options;
 };
 
 /* Reads the trace, and notes the calls that rows name, whose stacks may be printed. Nothing but
@@ -27,7 +32,7 @@ struct tsm_loose_critical {
  * others send inside of their calls, are there if the trace has none but these; `has_others`: it
  * has. Finish it in any case. */
 int tsm_loose_critical_make(struct tsm_loose_critical *out, struct sbt_reader *reader,
-                            bool has_others, size_t top, bool has_list,
+                            bool has_others, const struct tsm_loose_critical_options *options,
                             struct tsm_named_records *named);
 void tsm_loose_critical_finish(struct tsm_loose_critical *v);
 
