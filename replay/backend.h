@@ -138,6 +138,13 @@ struct tsm_backend_schedule {
     /* The next command that is submitted is sent at `ns` since the run began, by the device's
      * virtual time. Returns false where time is real: then who calls waits until then. */
     bool (*send_at)(struct tsm_backend_state *state, uint64_t ns);
+    /* The next command that is submitted goes to stream `on` of the replay's own, which is made
+     * with the first one of its context, behind the ends of the commands of these records, which
+     * went to such streams. Optional: schedules that want it are refused. */
+    int (*place)(struct tsm_backend_state *state, uint32_t on, const uint64_t *after, size_t count);
+    /* await() waits for the ends of these, on the host's thread. */
+    void (*await_next)(struct tsm_backend_state *state, const uint64_t *after, size_t count);
+    int (*await)(struct tsm_backend_state *state);
     /* Keeps what later records change and this command, which is submitted behind them, must not
      * see. Nothing else runs. */
     int (*leave)(struct tsm_backend_state *state, const struct sbt_record *record);

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "tracesmith/error.h"
 
-#define LINE_MAX_SIZE 256u /* of which nothing that is meant needs a fourth */
-#define WORD_MAX      4u
+#define LINE_MAX_SIZE 2048u /* of which nothing that is meant needs more */
+#define WORD_MAX      6u
 #define HEAD          "tsschedule"
 #define VERSION       "1"
 
@@ -58,7 +58,7 @@ static int next_line(struct reading *r)
                              "has a byte that no text has: a schedule is a text file that begins "
                              "with \"" HEAD " " VERSION "\"");
         if (size == sizeof(r->text) - 1)
-            return fail_line(r, "is longer than 255 bytes: a line is one item, such as "
+            return fail_line(r, "is longer than 2047 bytes: a line is one item, such as "
                                 "\"send 12 at=3000\"; put comments on lines of their own");
         r->text[size++] = (char)c;
     }
@@ -125,17 +125,62 @@ static bool find_kind(const char *word, enum tsm_schedule_kind *out)
     return false;
 }
 
-static int read_at(const struct reading *r, const char *word, struct tsm_schedule_item *item)
+/* Reads the value of "at=". */
+static int read_at(const struct reading *r, const char *value, struct tsm_schedule_item *item)
 {
     if (item->kind != TSM_SCHEDULE_SEND)
-        return fail_line(r, "a wait has no time of its own: leave what follows its number out");
-    if (strncmp(word, "at=", 3) != 0)
-        return fail_line(r, "what follows the number is to be \"at=NS\"");
+        return fail_line(r, "a wait has no time of its own: leave \"at=\" out");
     item->has_at = true;
-    if (!parse_number(word + 3, TSM_SCHEDULE_AT_MAX, &item->at_ns))
+    if (!parse_number(value, TSM_SCHEDULE_AT_MAX, &item->at_ns))
         return fail_line(r, "\"at=\" takes nanoseconds since the run began, a number from 0 to "
                             "1000000000000000000");
     return 0;
+}
+
+static int read_on(const struct reading *r, const char *value, struct tsm_schedule_item *item)
+{
+    uint64_t on = 0;
+
+    if (item->kind != TSM_SCHEDULE_SEND)
+        return fail_line(r, "only what is sent goes to a stream: leave \"on=\" out");
+    item->has_on = r->schedule->has_on = true;
+    if (!parse_number(value, TSM_SCHEDULE_ON_MAX - 1, &on))
+        return fail_line(r, "\"on=\" takes a number of a stream, from 0 to 4095");
+    item->on = (uint32_t)on;
+    return 0;
+}
+
+/* Reads the value of "after=", numbers with commas between. */
+static int read_after(const struct reading *r, char *value, struct tsm_schedule_item *item)
+{
+    struct tsm_schedule *s = r->schedule;
+
+    item->first_after = s->after_count;
+    for (char *at = value; at; item->after_count++) {
+        char *comma = strchr(at, ',');
+        uint64_t seq;
+
+        if (comma)
+            *comma++ = '\0';
+        if (!parse_number(at, UINT64_MAX - 1, &seq))
+            return fail_line(r, "\"after=\" takes numbers of records with commas between");
+        if (!TSM_ARRAY_PUSH(s->after, s->after_count, s->after_capacity, seq))
+            return tsm_fail(TSM_E_MEMORY, "%s: no memory for a schedule", r->path);
+        at = comma;
+    }
+    return 0;
+}
+
+static int read_word(const struct reading *r, char *word, struct tsm_schedule_item *item)
+{
+    if (strncmp(word, "at=", 3) == 0 && !item->has_at)
+        return read_at(r, word + 3, item);
+    if (strncmp(word, "on=", 3) == 0 && !item->has_on)
+        return read_on(r, word + 3, item);
+    if (strncmp(word, "after=", 6) == 0 && !item->after_count)
+        return read_after(r, word + 6, item);
+    return fail_line(r, "what follows the number is to be \"at=NS\", \"on=STREAM\" or "
+                        "\"after=RECORD,...\", each once");
 }
 
 static int read_item(struct reading *r, char *const *words, size_t count)
@@ -147,10 +192,12 @@ static int read_item(struct reading *r, char *const *words, size_t count)
         return fail_line(r, "does not begin with \"send\", \"wait\" or \"drop\"");
     if (count < 2 || !parse_number(words[1], UINT64_MAX - 1, &item.seq))
         return fail_line(r, "has no number of a record behind its first word; 'tsview' shows them");
-    if (count > 3)
+    if (count > 5)
         return fail_line(r, "has more words than an item: one item a line");
-    if (count == 3)
-        error = read_at(r, words[2], &item);
+    for (size_t i = 2; i < count && !error; i++)
+        error = read_word(r, words[i], &item);
+    if (!error && item.after_count && !item.has_on && item.kind != TSM_SCHEDULE_WAIT)
+        error = fail_line(r, "has \"after=\", which is for waits, and with \"on=\"");
     if (error)
         return error;
     if (r->schedule->count >= r->item_max)
@@ -213,11 +260,25 @@ int tsm_schedule_read(struct tsm_schedule *out, const char *path, uint64_t item_
 void tsm_schedule_finish(struct tsm_schedule *schedule)
 {
     free(schedule->items);
+    free(schedule->after);
     free(schedule->name);
     *schedule = (struct tsm_schedule){0};
 }
 
-int tsm_schedule_write(const char *path, const struct tsm_schedule_item *items, size_t count)
+static void write_item(FILE *file, const struct tsm_schedule *schedule,
+                       const struct tsm_schedule_item *item)
+{
+    fprintf(file, "%s %" PRIu64, kind_names[item->kind], item->seq);
+    if (item->has_at)
+        fprintf(file, " at=%" PRIu64, item->at_ns);
+    if (item->has_on)
+        fprintf(file, " on=%" PRIu32, item->on);
+    for (size_t i = 0; i < item->after_count; i++)
+        fprintf(file, "%s%" PRIu64, i ? "," : " after=", schedule->after[item->first_after + i]);
+    putc('\n', file);
+}
+
+int tsm_schedule_write(const char *path, const struct tsm_schedule *schedule)
 {
     struct tsm_output_file out;
     int error = tsm_output_file_begin(&out, path);
@@ -225,11 +286,7 @@ int tsm_schedule_write(const char *path, const struct tsm_schedule_item *items, 
     if (error)
         return error;
     fputs(HEAD " " VERSION "\n", out.file);
-    for (size_t i = 0; i < count; i++) {
-        fprintf(out.file, "%s %" PRIu64, kind_names[items[i].kind], items[i].seq);
-        if (items[i].has_at)
-            fprintf(out.file, " at=%" PRIu64, items[i].at_ns);
-        putc('\n', out.file);
-    }
+    for (size_t i = 0; i < schedule->count; i++)
+        write_item(out.file, schedule, &schedule->items[i]);
     return tsm_output_file_end(&out, false);
 }

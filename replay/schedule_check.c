@@ -132,13 +132,19 @@ static int check_functions(struct tsm_schedule_run *s, const struct tsm_schedule
                     (ull)left->seq);
 }
 
-static const char *fail_kind(const struct tsm_schedule_item *item, enum tsm_schedule_part part,
-                             const struct sbt_schema *schema)
+/* Tests whether a command may be left out: a wait, and an event where commands go to streams of the
+ * replay's own. */
+static bool may_drop(const struct tsm_schedule_run *s, const struct sbt_schema *schema)
+{
+    return schema->kind == SBT_KIND_WAIT || (s->schedule.has_on && schema->kind == SBT_KIND_SIGNAL);
+}
+
+static const char *fail_kind(const struct tsm_schedule_run *s, const struct tsm_schedule_item *item,
+                             enum tsm_schedule_part part, const struct sbt_schema *schema)
 {
     if (part == TSM_PART_COMMAND && item->kind == TSM_SCHEDULE_WAIT)
         return "is a command, no wait of the host: \"send\" it";
-    if (part == TSM_PART_COMMAND && item->kind == TSM_SCHEDULE_DROP &&
-        schema->kind != SBT_KIND_WAIT)
+    if (part == TSM_PART_COMMAND && item->kind == TSM_SCHEDULE_DROP && !may_drop(s, schema))
         return "is a command that is no wait, and cannot be left out: \"send\" it";
     if (part == TSM_PART_WAIT && item->kind == TSM_SCHEDULE_SEND)
         return "is a wait of the host: \"wait\" there, or \"drop\" it";
@@ -163,7 +169,7 @@ static int meet(struct tsm_replay *p, const struct sbt_record *record,
                         "%s: has no record %llu, %s: a schedule names each command of the trace; "
                         "add \"send %llu\" where it is to be sent",
                         s->schedule.name, (ull)record->seq, schema->name, (ull)record->seq);
-    what = fail_kind(item, part, schema);
+    what = fail_kind(s, item, part, schema);
     if (what)
         return fail_item(s, item, what);
     if (part == TSM_PART_COMMAND && p->backend->schedule->host_use)
@@ -204,6 +210,26 @@ static int check_record(struct tsm_replay *p, const struct sbt_record *record)
     if (part == TSM_PART_COMMAND || part == TSM_PART_WAIT)
         return meet(p, record, schema, part);
     return part == TSM_PART_ANY ? 0 : check_left(p->scheduled, record, schema, part);
+}
+
+/* Refuses to wait for what is not sent before, or not to a stream of the replay's own. */
+static int check_after(struct tsm_schedule_run *s)
+{
+    for (size_t i = 0; i < s->schedule.count; i++) {
+        const struct tsm_schedule_item *item = &s->schedule.items[i];
+
+        for (size_t k = 0; k < item->after_count; k++) {
+            const uint64_t seq = s->schedule.after[item->first_after + k];
+            const struct tsm_schedule_item *other = tsm_schedule_order_find(&s->order, seq);
+
+            if (!other || other >= item || !other->has_on)
+                return tsm_fail(TSM_E_FORMAT,
+                                "%s:%llu: waits for record %llu, which no line above sends with "
+                                "\"on=\"",
+                                s->schedule.name, (ull)item->line, (ull)seq);
+        }
+    }
+    return 0;
 }
 
 /* Also of those that were dropped, which have no turn. */
@@ -278,5 +304,10 @@ int tsm_schedule_check(struct tsm_replay *p)
     error = tsm_schedule_read(&s->schedule, p->options.schedule, p->plan.record_count);
     if (!error)
         error = tsm_schedule_order_init(&s->order, &s->schedule);
+    if (!error)
+        error = check_after(s);
+    if (!error && s->schedule.has_on && !p->backend->schedule->place)
+        error = tsm_fail(TSM_E_UNSUPPORTED, "%s: \"on=\" is for commands of CUDA only",
+                         s->schedule.name);
     return error ? error : check_trace(p);
 }

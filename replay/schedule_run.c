@@ -236,6 +236,9 @@ static int send(struct tsm_replay *p, const struct tsm_schedule_item *item,
     }
     if (item->has_at && !p->backend->schedule->send_at(p->state, item->at_ns))
         error = wait_until(p, item);
+    if (!error && item->has_on)
+        error = p->backend->schedule->place(
+            p->state, item->on, s->schedule.after + item->first_after, item->after_count);
     s->ordinal++;
     if (!error)
         error = tsm_walk_command(p, record, schema);
@@ -298,10 +301,19 @@ static void note_reached(struct tsm_replay *p, const struct sbt_record *record,
         p->order.tracks[stream].complete_position = ordinal;
 }
 
+/* `item`: NULL, or says which commands have to be over. */
 static int carry_out_wait(struct tsm_replay *p, const struct sbt_record *record,
-                          const struct sbt_schema *schema)
+                          const struct sbt_schema *schema, const struct tsm_schedule_item *item)
 {
-    int error = tsm_walk_wait(p, record, schema);
+    int error = 0;
+
+    if (item && item->after_count) {
+        p->backend->schedule->await_next(p->state, p->scheduled->schedule.after + item->first_after,
+                                         item->after_count);
+        error = tsm_walk_await_placed(p, record, schema);
+    }
+    if (!error)
+        error = tsm_walk_wait(p, record, schema);
 
     if (!error && SBT_TYPE_API(record->type) == SBT_API_CORE)
         note_reached(p, record, schema);
@@ -316,7 +328,7 @@ int tsm_schedule_run_wait(struct tsm_replay *p, const struct sbt_record *record,
 
     s->told_seq = record->seq + 1;
     if (!item || tsm_schedule_order_meet(&s->order, item, TSM_HOST_NOT_USED) == TSM_TURN_NOW)
-        return carry_out_wait(p, record, schema);
+        return carry_out_wait(p, record, schema, item);
     s->unseen_seq = record->seq + 1;
     return 0;
 }
@@ -332,7 +344,7 @@ static int carry_out_item(struct tsm_replay *p, const struct tsm_schedule_item *
     if (!schema)
         return error;
     return item->kind == TSM_SCHEDULE_SEND ? send(p, item, record, schema)
-                                           : carry_out_wait(p, record, schema);
+                                           : carry_out_wait(p, record, schema, item);
 }
 
 int tsm_schedule_run_before(struct tsm_replay *p, uint64_t seq)

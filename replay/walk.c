@@ -688,6 +688,17 @@ int tsm_walk_wait(struct tsm_replay *p, const struct sbt_record *record,
                                                       : do_sync(p, record, schema);
 }
 
+int tsm_walk_await_placed(struct tsm_replay *p, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    int error = do_host(p, record, schema, TSM_JOB_AWAIT);
+
+    if (!error)
+        error = settle_host(p);
+    p->last_complete_ns = tsm_monotonic_ns();
+    return error;
+}
+
 /* Does what options.inspect asks for. */
 static int inspect(struct tsm_replay *p, const struct sbt_record *record)
 {

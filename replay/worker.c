@@ -110,6 +110,8 @@ static int carry_out(struct tsm_worker *w, struct job *job)
         return backend->host(state, &job->record, job->schema);
     case TSM_JOB_FAST_FORWARD:
         return backend->checkpoint->fast_forward(state, &job->record, job->schema);
+    case TSM_JOB_AWAIT:
+        return backend->schedule->await(state);
     case TSM_JOB_REACHED:
         return backend->sync->reached(state, &job->record, job->schema);
     case TSM_JOB_SYNC:

@@ -40,6 +40,7 @@ enum tsm_job_kind {
     TSM_JOB_FAST_FORWARD,     /* backend->checkpoint->fast_forward */
     TSM_JOB_SYNC,             /* backend->sync->sync */
     TSM_JOB_REACHED,          /* backend->sync->reached */
+    TSM_JOB_AWAIT,            /* backend->schedule->await */
 };
 
 struct tsm_crew {

@@ -286,7 +286,7 @@ def check_host():
 def check_files():
     trace = record('files.sbt', ['reorders', 'events'])
     good = trace.lines(trace.order())
-    one, free = trace.order()[0], trace.seqs('cuMemAlloc')[0]
+    (one, two), free = trace.order()[:2], trace.seqs('cuMemAlloc')[0]
     wait, in_stream = trace.waits[0]['seq'], trace.seqs('cuStreamWaitEvent')[0]
     assert trace.verdict('# a comment\n\n\t ' + good.replace('\n', '  # what\r\n')) == 'same'
 
@@ -313,11 +313,16 @@ def check_files():
     refused(good + f'wait {in_stream}\n', count + 2, 'already')
     for word in '', 'x', '-1', '1x', '0x10', '18446744073709551615', '99999999999999999999999', '+1', '1.5':
         refused(good + f'send {word}\n', count + 2)
-    for rest in ('at', 'at=', 'at=x', 'at=-1', 'at=1 2', 'at=1 at=2', 'to=3', 'at=1000000000000000001'):
+    for rest in ('at', 'at=', 'at=x', 'at=-1', 'at=1 2', 'at=1 at=2', 'to=3', 'at=1000000000000000001', 'on', 'on=', 'on=x', 'on=-1', 'on=4096', 'on=0 on=1',
+                 'after=1', 'on=0 after=', 'on=0 after=1,', 'on=0 after=x', 'on=0 after=1 after=1', 'at=1 on=0 after=1 on=2'):
         refused(good.replace(f'send {one}\n', f'send {one} {rest}\n'), 2)
+    for rest in (f'after={one}', f'after={two}', 'after=999999'):
+        refused(good.replace(f'send {one}\n', f'send {one} on=0 {rest}\n'), 2, 'which no line above sends')
+    refused(good + f'wait {wait} after={one}\n', None, 'which no line above sends')
+    refused(f'wait {wait} on=3\n' + good, 2, 'only what is sent')
     refused(f'wait {wait} at=3\n' + good, 2)
     refused('post 3\n', 2, 'does not begin with')
-    refused('send ' + '0' * 300 + '\n', 2, 'longer than 255')
+    refused('send ' + '0' * 3000 + '\n', 2, 'longer than 2047')
     refused('a\0b\n', 2, 'no text')
     refused('send 1\n' * 100000, None)
     for name, content in (('empty', b''), ('blank', b'\n # nothing\n'), ('binary', bytes(range(256)) * 100), ('zeros', bytes(70000)),

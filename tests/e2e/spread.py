@@ -10,7 +10,7 @@ import random
 import subprocess
 import tempfile
 
-from memory_edges import BIN, CAPTURE, KINDS, PROGRAMS, Commands, read, tool
+from memory_edges import BIN, CAPTURE, EMU, KINDS, PROGRAMS, Commands, read, tool
 
 MACHINES = ('block_slots=64', 'block_slots=2', 'call_ns=100,launch_latency_ns=0', 'device_mbps=1000,host_to_device_engines=2,block_slots=16')
 ROUNDS = 40 if os.environ.get('TS_TEST_ALL') else 8
@@ -92,6 +92,35 @@ def check_run(seed, name, count, machine, digest):
     return found
 
 
+def replay(name, **settings):
+    environment = {**os.environ, 'LD_LIBRARY_PATH': str(EMU), **settings}
+    times = ['--time=1:0', '-o', 'timed.sbt'] if 'TS_EMU_TIME' in settings else []
+    done = subprocess.run([BIN / 'tracesmith', 'replay', '--device=emu', '--json', '--timeout=20', '--schedule=s.txt', *times, name], env=environment,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), (name, settings, done)
+    return json.loads(done.stdout)['verdict']
+
+
+def check_replayed(name, count, machine):
+    """A replay sends the commands to those streams: at the predicted times, and with the same bytes, also where the device takes what it can in any order. Returns
+    how many of the waits are needed: without one the bytes may be others."""
+    found = json.loads(tool('whatif', '--json', '--times', f'--streams={count}', '--schedule-out=s.txt', name))
+    places = {r['seq']: (r['stream'], r['position']) for r in read(name)}
+    predicted = {places[c['seq']]: (c['start_ns'], c['end_ns']) for c in found['commands']}
+    assert replay(name, TS_EMU_TIME='virtual', TS_EMU_MACHINE=machine) == 'same', (name, count, machine)
+    times = {(t['of_stream'], t['of_position']): (t['start_ns'], t['start_ns'] + t['duration_ns'])
+             for t in (r['args'] for r in read('timed.sbt') if r['call'] == 'gpu_time')}
+    assert len(times) > 3 and all(predicted[place] == time for place, time in times.items()), (name, count, machine)
+    orders = [{'TS_EMU_STREAMS': 'serial', 'TS_EMU_SCHEDULE': order} for order in ('reverse', 'random:1', 'random:2')]
+    assert all(replay(name, **order) == 'same' for order in orders), (name, count)
+    text = pathlib.Path('s.txt').read_text(encoding='utf-8')
+    needed = 0
+    for line in [line for line in text.splitlines() if line.startswith('send') and ' after=' in line][:3]:
+        pathlib.Path('s.txt').write_text(text.replace(line + '\n', line[:line.index(' after=')] + '\n'), encoding='utf-8')
+        needed += any(replay(name, **order) == 'different' for order in orders)
+    return needed
+
+
 def check_hosts(records, found):
     """What a thread sends behind a wait is sent when all that the wait was for is over. Returns the number of waits."""
     times = {c['seq']: c for c in found['commands']}
@@ -121,14 +150,16 @@ def check_programs():
             found = spread('t.sbt', count)
             assert count > 1 or not found['waits'], (words, found['waits'])
             hosts += check_hosts(read('t.sbt'), found)
+            if words[0] not in ('queues', 'two', 'scheduled'):  # threads, another process, bytes that depend on the order
+                check_replayed('t.sbt', count, MACHINES[0])
     assert hosts > 60, hosts
 
 
 def check_refused():
     record('t.sbt', ['badly', 'last'], MACHINES[0])
+    pathlib.Path('s.txt').unlink(missing_ok=True)
     for options, words in ((['--streams=0'], "'0' is no K"), (['--streams=65'], "'65' is no K"), (['--streams=x'], "'x' is no K"), (['--streams=-1'], "is no K"),
-                           (['--streams=2', '--order'], '--order'), (['--streams=2', '--fuse'], '--fuse'), (['--streams=2', '--priority=0=1'], '--priority'),
-                           (['--streams=2', '--schedule-out=s.txt'], '--schedule-out')):
+                           (['--streams=2', '--order'], '--order'), (['--streams=2', '--fuse'], '--fuse'), (['--streams=2', '--priority=0=1'], '--priority')):
         done = subprocess.run([BIN / 'tracesmith', 'whatif', *options, 't.sbt'], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and words in done.stderr and not pathlib.Path('s.txt').exists(), (options, done)
     done = subprocess.run([BIN / 'tracesmith', 'whatif', '--streams=2', '--times', 't.sbt'], capture_output=True, text=True, check=True)
@@ -137,16 +168,18 @@ def check_refused():
 
 def main():
     chance = random.Random(int(os.environ.get('TEST_SEED', '3')))
-    waits = faster = 0
+    waits = faster = needed = 0
     for number, seed in enumerate(chance.sample(range(1, 10000), ROUNDS)):
         machine = MACHINES[number % len(MACHINES)]
         digest = record('t.sbt', ['spread', str(seed)], machine)
+        needed += check_replayed('t.sbt', 1 + number % 4, machine)
         for count in (1, 3, 2, 6):  # each on what came out of the one before
             found = check_run(seed, 't.sbt', count, machine, digest)
             waits += found['wait_count']
             faster += found['changed_ns'] < found['simulated_ns']
     print(waits, 'waits', faster, 'faster')
     assert waits > 8 * ROUNDS and faster > ROUNDS, (waits, faster)
+    assert needed > ROUNDS // 2, needed
     check_programs()
     check_refused()
 

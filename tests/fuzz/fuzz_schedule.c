@@ -39,7 +39,7 @@ static void check_written(const struct tsm_schedule *schedule)
 
     check(mkdtemp(folder) != NULL);
     snprintf(path, sizeof(path), "%s/s", folder);
-    check(tsm_schedule_write(path, schedule->items, schedule->count) == 0);
+    check(tsm_schedule_write(path, schedule) == 0);
     check(tsm_schedule_read(&again, path, ITEM_MAX) == 0 && again.count == schedule->count);
     for (size_t i = 0; i < again.count; i++) {
         const struct tsm_schedule_item *a = &schedule->items[i], *b = &again.items[i];

@@ -111,8 +111,7 @@ static const struct tsm_option options[] = {
      .parse = take_count,
      .help = "Spread the commands of each context over K streams, 1 to 64: each, in its turn, goes "
              "where it can begin first. Only what they access puts them into an order, by waits "
-             "for events. After the other changes; not with --order, --fuse, --priority and "
-             "--schedule-out."},
+             "for events. After the other changes; not with --order, --fuse and --priority."},
     {.name = "schedule-out",
      .letter = 'o',
      .type = TSM_OPTION_TEXT,
@@ -282,7 +281,6 @@ static const char *beside_streams(const struct whatif_values *v)
 {
     return v->order              ? "order: it sends them in the order in which they were sent"
            : v->fuse             ? "fuse: one call sends to one stream"
-           : v->schedule         ? "schedule-out: a schedule cannot send to other streams"
            : v->priorities.count ? "priority: the streams that have one are no more"
                                  : NULL;
 }
@@ -566,12 +564,129 @@ static struct tsm_schedule_item item_of(const struct whatif *run, uint32_t place
     return item;
 }
 
+/* Says which commands of other streams the item comes after. */
+static bool add_after(struct tsm_schedule *schedule, struct tsm_schedule_item *item,
+                      const struct whatif *run, size_t first, size_t count)
+{
+    item->first_after = schedule->after_count;
+    for (size_t i = 0; i < count; i++) {
+        const struct tsm_workload_command *c = &run->w.commands[run->w.events[first + i].command];
+
+        if (!TSM_ARRAY_PUSH(schedule->after, schedule->after_count, schedule->after_capacity,
+                            c->seq))
+            return false;
+        item->after_count++;
+    }
+    return true;
+}
+
+/* Says of an item to which stream it goes, and what it comes after, where the commands are on other
+ * streams than they were. */
+static bool place_item(struct tsm_schedule *schedule, struct tsm_schedule_item *item,
+                       const struct whatif *run, uint32_t place)
+{
+    const struct tsm_workload_step *step = &run->w.steps[place];
+    const struct tsm_workload_command *c;
+
+    if (!run->v->streams || item->kind == TSM_SCHEDULE_DROP)
+        return true;
+    if (item->kind == TSM_SCHEDULE_WAIT)
+        return step->target != TSM_TARGET_LIST ||
+               add_after(schedule, item, run, (size_t)step->of, step->of_count);
+    c = &run->w.commands[step->command];
+    item->has_on = schedule->has_on = true;
+    item->on = run->w.streams[c->stream].number;
+    return add_after(schedule, item, run, c->first_event, c->event_count);
+}
+
+/* The order of a file in which each item comes after those that it waits for: a thread that is
+ * ahead may send at an earlier time than another one what has to come later. */
+struct filing {
+    struct tsm_schedule *schedule;
+    const struct whatif *run;
+    bool *is_written; /* by step */
+    uint32_t *stack;  /* steps that wait for those behind them to be written */
+    size_t depth;
+};
+
+/* Returns a step that has to be written before, or TSM_WORKLOAD_NONE. */
+static uint32_t missing_before(const struct filing *f, uint32_t place)
+{
+    const struct tsm_workload *w = &f->run->w;
+    const struct tsm_workload_step *step = &w->steps[place];
+    const bool sends = step->kind == TSM_STEP_SEND, is_list = step->target == TSM_TARGET_LIST;
+    const struct tsm_workload_command *c = sends ? &w->commands[step->command] : NULL;
+    const size_t first = sends ? c->first_event : (size_t)step->of, count = sends ? c->event_count
+                                                                            : is_list
+                                                                                ? step->of_count
+                                                                                : 0;
+
+    if (!f->run->v->streams || step->is_dropped)
+        return TSM_WORKLOAD_NONE;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t other = w->commands[w->events[first + i].command].step;
+
+        if (!f->is_written[other])
+            return other;
+    }
+    return sends && c->previous != TSM_WORKLOAD_NONE &&
+                   !f->is_written[w->commands[c->previous].step]
+               ? w->commands[c->previous].step
+               : TSM_WORKLOAD_NONE;
+}
+
+static bool write_step(struct filing *f, uint32_t place)
+{
+    struct tsm_schedule_item item = item_of(f->run, place);
+
+    f->is_written[place] = true;
+    return place_item(f->schedule, &item, f->run, place) &&
+           TSM_ARRAY_PUSH(f->schedule->items, f->schedule->count, f->schedule->capacity, item);
+}
+
+/* Writes a step, and before it what has to come before. Nothing is on the stack twice: what waits
+ * for itself gets stuck, and is not written to a file. */
+static bool file_step(struct filing *f, uint32_t place, size_t count)
+{
+    bool ok = true;
+
+    f->stack[f->depth++] = place;
+    while (f->depth && ok) {
+        const uint32_t top = f->stack[f->depth - 1];
+        const uint32_t before = f->is_written[top] ? TSM_WORKLOAD_NONE : missing_before(f, top);
+
+        if (before != TSM_WORKLOAD_NONE && f->depth < count) {
+            f->stack[f->depth++] = before;
+            continue;
+        }
+        f->depth--;
+        ok = f->is_written[top] || write_step(f, top);
+    }
+    return ok;
+}
+
+static int fill_schedule(struct tsm_schedule *schedule, const struct whatif *run,
+                         const struct scheduled_call *calls, size_t count)
+{
+    struct filing f = {.schedule = schedule,
+                       .run = run,
+                       .is_written = calloc(count + 1, sizeof(*f.is_written)),
+                       .stack = malloc((count + 1) * sizeof(*f.stack))};
+    bool ok = f.is_written && f.stack;
+
+    for (size_t i = 0; i < count && ok; i++)
+        ok = file_step(&f, calls[i].step, count);
+    free(f.is_written);
+    free(f.stack);
+    return ok ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for the schedule");
+}
+
 static int write_schedule(const struct whatif *run)
 {
     const size_t count = run->w.step_count;
     struct scheduled_call *calls = malloc((count + 1) * sizeof(*calls));
-    struct tsm_schedule_item *items = malloc((count + 1) * sizeof(*items));
-    int error = calls && items ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for the schedule");
+    struct tsm_schedule schedule = {0};
+    int error = calls ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for the schedule");
 
     for (size_t i = 0; i < count && !error; i++) {
         const struct tsm_workload_step *step = &run->w.steps[i];
@@ -584,12 +699,12 @@ static int write_schedule(const struct whatif *run)
     }
     if (!error) {
         qsort(calls, count, sizeof(*calls), by_time);
-        for (size_t i = 0; i < count; i++)
-            items[i] = item_of(run, calls[i].step);
-        error = tsm_schedule_write(run->v->schedule, items, count);
+        error = fill_schedule(&schedule, run, calls, count);
     }
+    if (!error)
+        error = tsm_schedule_write(run->v->schedule, &schedule);
+    tsm_schedule_finish(&schedule);
     free(calls);
-    free(items);
     return error;
 }
 

@@ -116,7 +116,8 @@ static CUstream stream_of(struct cuda_args *args, uint32_t number)
         stream->context = cuda_schedule_context(args->replay, args->record);
         stream->is_made = true;
     }
-    return stream->raw;
+    return number == args->record->stream ? cuda_place_stream(args->replay, stream->raw)
+                                          : stream->raw;
 }
 
 /* Returns the stream to capture in place of a recorded stream. One thread sends all captured work,

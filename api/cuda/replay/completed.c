@@ -45,7 +45,7 @@ int cuda_completed_mark(struct cuda_replay *replay, const struct sbt_record *rec
     if (result == CUDA_SUCCESS)
         result = driver->cuEventCreate(&made, CU_EVENT_DISABLE_TIMING);
     if (result == CUDA_SUCCESS)
-        result = driver->cuEventRecord(made, stream->raw);
+        result = driver->cuEventRecord(made, cuda_place_stream(replay, stream->raw));
     *event = (uint64_t)(uintptr_t)made;
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuEventRecord", result);
 }

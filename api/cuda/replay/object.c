@@ -296,6 +296,8 @@ static CUresult finish_stream(struct cuda_replay *replay, CUstream raw, bool is_
         result = driver->cuCtxSetCurrent(stream->context);
         if (result == CUDA_SUCCESS && !is_captured)
             result = driver->cuStreamSynchronize(raw);
+        if (result == CUDA_SUCCESS)
+            result = cuda_place_wait(replay, stream);
         stream->is_made = false;
     }
     driver->cuCtxSetCurrent(current);

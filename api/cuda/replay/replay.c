@@ -37,6 +37,7 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_functions_finish(&replay->functions);
     tsm_map_finish(&replay->reached);
     tsm_map_finish(&replay->left_contexts);
+    cuda_place_finish(replay);
     tsm_map_finish(&replay->objects);
     cuda_textures_finish(replay);
     cuda_arrays_finish(replay);
@@ -226,7 +227,7 @@ static int receive_written(struct cuda_replay *replay, const struct sbt_record *
         .width = size,
         .height = 1,
         .depth = 1};
-    return cuda_stream_take(replay, record, stream->raw, dst, &box);
+    return cuda_stream_take(replay, record, cuda_place_stream(replay, stream->raw), dst, &box);
 }
 
 /* NULL: it is not timed. */
@@ -254,6 +255,14 @@ static int mark_completed(struct cuda_replay *replay, const struct sbt_record *r
     return error;
 }
 
+static int end_placed(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    const int error = cuda_place_end(replay, record);
+
+    cuda_clock_take(replay);
+    return error;
+}
+
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
@@ -262,7 +271,11 @@ static int backend_submit(struct tsm_backend_state *state, const struct sbt_reco
     int error;
 
     cuda_value_before_submit(replay, record);
+    error = cuda_place_begin(replay, record);
+    if (error)
+        return error;
     timed = begin_timed(replay, record, schema);
+    replay->placed.is_used = false;
     cuda_clock_take(replay);
     cuda_clock_send(replay);
     error = carry_out(replay, record);
@@ -273,7 +286,9 @@ static int backend_submit(struct tsm_backend_state *state, const struct sbt_reco
     if (!error)
         error = receive_written(replay, record, schema);
     cuda_clock_aside(replay, false);
-    return error ? error : mark_completed(replay, record);
+    if (!error)
+        error = mark_completed(replay, record);
+    return error ? error : end_placed(replay, record);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------ */
@@ -304,6 +319,8 @@ static int wait_stream(struct cuda_replay *replay, uint32_t number)
     is_captured = result == CUDA_SUCCESS && cuda_stream_is_captured(replay, stream->raw);
     if (result == CUDA_SUCCESS)
         result = cuda_stream_wait(replay, stream);
+    if (result == CUDA_SUCCESS)
+        result = cuda_place_wait(replay, stream);
     if (result != CUDA_SUCCESS)
         return cuda_fail(driver, "cuStreamSynchronize", result);
     if (!is_captured)
@@ -474,6 +491,27 @@ static bool backend_send_at(struct tsm_backend_state *state, uint64_t ns)
     return cuda_schedule_send_at(&state->replay, ns);
 }
 
+static int backend_place(struct tsm_backend_state *state, uint32_t on, const uint64_t *after,
+                         size_t count)
+{
+    return cuda_place_next(&state->replay, on, after, count);
+}
+
+static void backend_await_next(struct tsm_backend_state *state, const uint64_t *after, size_t count)
+{
+    cuda_place_await_next(&state->replay, after, count);
+}
+
+static int backend_await(struct tsm_backend_state *state)
+{
+    int error;
+
+    cuda_clock_take(&state->replay);
+    error = cuda_place_await(&state->replay);
+    cuda_clock_give(&state->replay);
+    return error;
+}
+
 static int backend_leave(struct tsm_backend_state *state, const struct sbt_record *record)
 {
     return cuda_schedule_leave(&state->replay, record);
@@ -495,6 +533,9 @@ static enum tsm_host_use backend_host_use(struct tsm_backend_state *state,
 
 static const struct tsm_backend_schedule schedule_table = {
     .send_at = backend_send_at,
+    .place = backend_place,
+    .await_next = backend_await_next,
+    .await = backend_await,
     .leave = backend_leave,
     .commutes = backend_commutes,
     .host_use = backend_host_use,

@@ -59,7 +59,7 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
 /* Say that the driver's function that sends the command is called next, and that it has returned:
  * between them lies its time on the device. A second pair takes the place of the first.
  * cuda_args_end() says the latter, too. */
-void cuda_args_send(const struct cuda_args *args);
+void cuda_args_send(struct cuda_args *args);
 void cuda_args_sent(const struct cuda_args *args);
 
 /* 0, or an error when the driver's answer is not CUDA_SUCCESS. */

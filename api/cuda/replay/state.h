@@ -119,6 +119,8 @@ struct cuda_stream_state {
     /* Used by its thread: commands that are timed, oldest first; events for others (timing.c). */
     struct cuda_timed *timed, *timed_last, *timed_free;
     size_t timed_count;
+    CUevent *lane_ends; /* of what it sent last to each stream of a schedule (place.c), or NULL */
+    size_t lane_count, lane_capacity;
 };
 
 /* Made at first use. NULL: no memory. */
@@ -447,6 +449,46 @@ struct cuda_clock {
     uint64_t sent_ns;          /* when it called what sent the last command */
 };
 
+/* Commands that a schedule sends to streams of the replay's own, one at a time (place.c). */
+struct cuda_seq_list {
+    uint64_t *list;
+    size_t count, capacity;
+};
+
+struct cuda_lane {
+    CUstream raw; /* NULL: not made yet */
+    CUcontext context;
+};
+
+struct cuda_placed {
+    struct cuda_lane *lanes;
+    size_t lane_capacity;
+    struct tsm_map ends; /* seq + 1 -> event behind the command; they live as their contexts */
+    struct cuda_seq_list after, awaited;
+    bool has_failed; /* to keep `awaited` */
+    /* The next command, or the one that is being sent: */
+    bool is_next, is_begun;
+    bool has_waited; /* for those that come before */
+    bool is_used;    /* its call takes a stream */
+    uint32_t on;
+    CUstream raw;
+};
+
+/* Implement tsm_backend_schedule. */
+int cuda_place_next(struct cuda_replay *replay, uint32_t on, const uint64_t *after, size_t count);
+void cuda_place_await_next(struct cuda_replay *replay, const uint64_t *after, size_t count);
+int cuda_place_await(struct cuda_replay *replay);
+/* Around a command: before its arguments are read; right before the driver's call; after it. They
+ * do nothing for one that goes to its own stream. */
+int cuda_place_begin(struct cuda_replay *replay, const struct sbt_record *record);
+int cuda_place_send(struct cuda_replay *replay);
+int cuda_place_end(struct cuda_replay *replay, const struct sbt_record *record);
+/* Returns the stream that the command which is being sent goes to: `raw`, or another one. */
+CUstream cuda_place_stream(struct cuda_replay *replay, CUstream raw);
+/* Waits for what the recorded stream sent to such streams. */
+CUresult cuda_place_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
+void cuda_place_finish(struct cuda_replay *replay);
+
 /* The library is open. */
 void cuda_clock_open(struct cuda_replay *replay);
 /* Between these two the calling thread does what the program did; they do nothing but where a
@@ -524,6 +566,7 @@ struct cuda_replay {
     struct cuda_timing timing;
     struct cuda_clock clock;
     struct tsm_map left_contexts; /* seq + 1 of a command that is sent later -> its context */
+    struct cuda_placed placed;
 };
 
 /* ---- what records name (lookup.c) ---- */

@@ -60,6 +60,7 @@ void cuda_streams_finish(struct cuda_replay *replay)
             continue;
         free_list(stream->sent);
         free_list(stream->received);
+        free(stream->lane_ends);
         pthread_mutex_destroy(&stream->received_lock);
         free(stream);
     }

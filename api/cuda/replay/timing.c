@@ -264,14 +264,18 @@ struct cuda_timed *cuda_timing_begin(struct cuda_replay *replay, const struct sb
     return timed;
 }
 
-void cuda_args_send(const struct cuda_args *args)
+void cuda_args_send(struct cuda_args *args)
 {
     const struct cuda_replay *replay = args->replay;
 
     if (args->error)
         return;
     cuda_clock_send(args->replay);
-    if (!current)
+    if (replay->placed.is_begun && !replay->placed.has_waited) {
+        args->error = cuda_place_send(args->replay);
+        cuda_clock_send(args->replay);
+    }
+    if (!current || args->error)
         return;
     current->is_ended = false;
     if (replay->clock.times) {

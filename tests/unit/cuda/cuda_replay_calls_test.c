@@ -31,7 +31,7 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
     *args = (struct cuda_args){.driver = &driver, .record = record, .error = fail_args};
 }
 
-void cuda_args_send(const struct cuda_args *args)
+void cuda_args_send(struct cuda_args *args)
 {
     sends++;
     CHECK_EQ_INT(calls, 0); /* the driver's function comes next */
