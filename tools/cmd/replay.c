@@ -637,8 +637,10 @@ const struct tsm_command tsm_command_replay = {
         "when runs drift or vary by more than 5 %.\n\n"
         "With --schedule the commands are sent in the order, and in virtual time "
         "(TS_EMU_TIME=virtual) at the moments, that a file says: \"tsschedule 1\", then a line for "
-        "each command, \"send SEQ [at=NS]\"; \"wait SEQ\" puts a wait of the host there, \"drop "
-        "SEQ\" leaves one, or one stream's wait for another, out. docs/tools.md says more.\n\n"
+        "each command, \"send SEQ [at=NS] [on=STREAM] [after=SEQ,...]\"; \"wait SEQ\" puts a wait "
+        "of the "
+        "host there, \"drop SEQ\" leaves one, or one stream's wait for another, out. docs/tools.md "
+        "says more.\n\n"
         "With --check the runs are compared with each other instead of with the recording: does "
         "the GPU do the same twice?",
     .examples = "tsreplay trace.sbt\n"

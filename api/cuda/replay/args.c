@@ -208,6 +208,7 @@ const void *cuda_arg_image(struct cuda_args *args, uint32_t slot)
     const void *image = cuda_arg_blob(args, slot, 0);
     struct sbt_blob blob;
 
+    cuda_memory_wish_module(args->replay, args->record);
     if (args->error || !sbt_record_blob(args->record, slot, &blob) ||
         cuda_image_is_whole(image, blob.size))
         return image;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "api/cuda/abi_place.h"
 #include "base/array.h"
 #include "replay/region.h"
 
@@ -39,6 +40,51 @@ int cuda_memory_plan_range(struct tsm_address_space *space, uint64_t start, uint
     return tsm_address_space_add(space, start & ~(granularity - 1), end);
 }
 
+/* Notes the first variable of a module that the program asks for: it places the module's image.
+ * `modules`: by the ids of what. */
+static int plan_variable(struct cuda_memory *m, struct tsm_map *modules, uint64_t id, uint64_t name,
+                         uint64_t address)
+{
+    const struct cuda_variable variable = {(uint32_t)name, address};
+    uint64_t *place;
+    bool added;
+
+    if (!address || !id)
+        return 0;
+    place = tsm_map_insert(modules, id, &added);
+    if (place && !added)
+        return 0;
+    if (!place || !TSM_ARRAY_PUSH(m->variables, m->variable_count, m->variable_capacity, variable))
+        return tsm_fail(TSM_E_MEMORY, "no memory for variables of modules");
+    *place = m->variable_count;
+    return 0;
+}
+
+#define PLAN_VARIABLE(call, modules, of)                                                           \
+    (record->slot_count > SLOT_##call##_name                                                       \
+         ? plan_variable(memory, modules, record->slots[SLOT_##call##_##of],                       \
+                         record->slots[SLOT_##call##_name], record->slots[SLOT_##call##_dptr])     \
+         : 0)
+
+void cuda_memory_wish_module(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = cuda_schema(record->type);
+    const int object = schema ? sbt_schema_role(schema, SBT_ROLE_OBJECT) : -1;
+    const struct cuda_memory *m = &replay->memory;
+    const struct cuda_variable *variable;
+    const char *name;
+    uint64_t place;
+
+    if (!m->place || object < 0 || (uint32_t)object >= record->slot_count)
+        return;
+    place =
+        tsm_map_get(strcmp(schema->fields[object].detail, "library") ? &m->modules : &m->libraries,
+                    record->slots[object], 0);
+    variable = place ? &m->variables[place - 1] : NULL;
+    name = variable ? sbt_reader_string(replay->reader, variable->name) : NULL;
+    m->place->wish_variable(name, name ? variable->address : 0);
+}
+
 int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record,
                      const struct sbt_schema *schema)
 {
@@ -46,6 +92,10 @@ int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record
     uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0);
     uint64_t size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
 
+    if (record->type == TYPE_cuModuleGetGlobal_v2)
+        return PLAN_VARIABLE(cuModuleGetGlobal_v2, &memory->modules, hmod);
+    if (record->type == TYPE_cuLibraryGetGlobal)
+        return PLAN_VARIABLE(cuLibraryGetGlobal, &memory->libraries, library);
     if (schema->kind != SBT_KIND_CREATE || index < 0 || !address)
         return 0;
     if (schema->fields[index].type == SBT_FIELD_HOSTPTR)
@@ -55,24 +105,27 @@ int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record
 
 static uint64_t reserve(void *user, uint64_t start, uint64_t size)
 {
-    const struct cuda_real *driver = user;
+    const struct cuda_replay *replay = user;
+    const struct cuda_real *driver = &replay->library.calls;
     CUdeviceptr got = 0;
 
+    if (replay->memory.place && replay->memory.place->keep(start, size))
+        return start;
     return driver->cuMemAddressReserve(&got, size, 0, start, 0) == CUDA_SUCCESS ? got : 0;
 }
 
 static void give_back(void *user, uint64_t start, uint64_t size)
 {
-    const struct cuda_real *driver = user;
+    const struct cuda_replay *replay = user;
 
-    driver->cuMemAddressFree(start, size);
+    if (!replay->memory.place || !replay->memory.place->is_kept(start))
+        replay->library.calls.cuMemAddressFree(start, size);
 }
 
 void cuda_memory_reserve(struct cuda_replay *replay)
 {
-    tsm_address_space_reserve(
-        &replay->memory.device,
-        &(struct tsm_address_driver){&replay->library.calls, reserve, give_back});
+    tsm_address_space_reserve(&replay->memory.device,
+                              &(struct tsm_address_driver){replay, reserve, give_back});
 }
 
 /* ---- live regions ------------------------------------------------------------------------- */
@@ -344,13 +397,23 @@ static int fill(struct cuda_replay *replay, uint64_t actual, uint64_t size)
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "filling fresh memory", result);
 }
 
+/* Tests whether the driver can have memory at that address, to the byte. */
+static bool is_exact(const struct cuda_memory *m, uint64_t address)
+{
+    return m->place && m->place->is_kept(address);
+}
+
 /* Allocates where the driver likes, which may be the recorded address. */
 static int allocate_anywhere(struct cuda_replay *replay, uint64_t address, uint64_t size,
                              uint64_t *actual)
 {
     const struct cuda_real *driver = &replay->library.calls;
     CUdeviceptr got = 0;
-    CUresult result = driver->cuMemAlloc_v2(&got, size);
+    CUresult result;
+
+    if (is_exact(&replay->memory, address))
+        replay->memory.place->wish(address);
+    result = driver->cuMemAlloc_v2(&got, size);
 
     if (result != CUDA_SUCCESS)
         return cuda_fail(driver, "cuMemAlloc_v2", result);
@@ -363,7 +426,8 @@ int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t 
     struct cuda_memory *m = &replay->memory;
     const struct tsm_address_range *range = tsm_address_space_find(&m->device, address, size);
     struct tsm_region region = {address, address, size, seq, false};
-    enum cuda_how how = range && range->is_reserved ? CUDA_HOW_PLACED : CUDA_HOW_ALLOCATED;
+    const bool has_pages = range && range->is_reserved && !is_exact(m, address);
+    enum cuda_how how = has_pages ? CUDA_HOW_PLACED : CUDA_HOW_ALLOCATED;
     CUcontext context = NULL;
     int error;
 
@@ -504,8 +568,7 @@ void cuda_memory_finish(struct cuda_replay *replay)
     release_all(replay);
     while (m->run_count)
         unmap_run(m, driver, m->run_count - 1);
-    tsm_address_space_release(
-        &m->device, &(struct tsm_address_driver){&replay->library.calls, reserve, give_back});
+    tsm_address_space_release(&m->device, &(struct tsm_address_driver){replay, reserve, give_back});
     tsm_address_space_release(&m->host, NULL);
     tsm_address_space_finish(&m->device);
     tsm_address_space_finish(&m->host);
@@ -514,6 +577,9 @@ void cuda_memory_finish(struct cuda_replay *replay)
     free(m->how);
     free(m->contexts);
     free(m->moved);
+    free(m->variables);
+    tsm_map_finish(&m->modules);
+    tsm_map_finish(&m->libraries);
     memset(m, 0, sizeof(*m));
 }
 

@@ -4,10 +4,12 @@
  */
 #include "api/cuda/replay/state.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "api/cuda/abi_place.h"
 #include "api/cuda/array_bytes.h"
 #include "base/text.h"
 #include "format/filter.h"
@@ -100,6 +102,18 @@ static int choose_device(struct cuda_replay *replay)
     return 0;
 }
 
+/* Returns the software GPU's way to put memory where it was, or NULL. */
+static const struct tsm_emu_place *find_place(const struct cuda_replay *replay)
+{
+    void *found = dlsym(replay->library.handle, TSM_EMU_PLACE_SYMBOL);
+    tsm_emu_place_function function;
+
+    if (!found || !replay->library.is_emu)
+        return NULL;
+    memcpy(&function, &found, sizeof(function));
+    return function();
+}
+
 static void place_memory(struct cuda_replay *replay)
 {
     const struct cuda_real *driver = &replay->library.calls;
@@ -108,6 +122,7 @@ static void place_memory(struct cuda_replay *replay)
         &has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, replay->device_first);
 
     replay->memory.can_place = result == CUDA_SUCCESS && has;
+    replay->memory.place = find_place(replay);
     if (replay->memory.can_place)
         cuda_memory_reserve(replay);
 }

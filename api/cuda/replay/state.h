@@ -65,7 +65,19 @@ struct cuda_memory {
     struct cuda_moved *moved; /* by recorded address */
     size_t moved_count, moved_capacity;
     uint64_t moved_ever;
-    bool can_place; /* the driver has virtual memory management */
+    bool can_place;                    /* the driver has virtual memory management */
+    const struct tsm_emu_place *place; /* of the software GPU; NULL: another driver */
+    /* Variables that the program asks for, the first of each module: place + 1 in the list, by the
+     * module's id, or the library's. */
+    struct tsm_map modules, libraries;
+    struct cuda_variable *variables;
+    size_t variable_count, variable_capacity;
+};
+
+/* A variable of a module, and where it was when it was recorded. */
+struct cuda_variable {
+    uint32_t name; /* string id */
+    uint64_t address;
 };
 
 /* Notes [start, start + size), rounded outwards to `granularity`, as addresses to reserve. */
@@ -75,6 +87,8 @@ int cuda_memory_plan_range(struct tsm_address_space *space, uint64_t start, uint
 void cuda_memory_reserve(struct cuda_replay *replay);
 int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record,
                      const struct sbt_schema *schema);
+/* Has variables of the module that the record loads be where they were, if the driver can. */
+void cuda_memory_wish_module(struct cuda_replay *replay, const struct sbt_record *record);
 void cuda_memory_finish(struct cuda_replay *replay);
 
 /* Device memory at a recorded address, filled. The context is current. */

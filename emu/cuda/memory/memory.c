@@ -126,6 +126,32 @@ CUresult emu_memory_add(const struct emu_memory *what)
     return result;
 }
 
+static _Thread_local uint64_t wish;
+
+void emu_memory_wish(uint64_t address)
+{
+    wish = address;
+}
+
+/* Takes a place: the wished one, or any. */
+static uint64_t take_place(enum emu_window window, size_t size)
+{
+    const uint64_t wished = window == EMU_WINDOW_DEVICE ? wish : 0;
+    uint64_t address = 0;
+
+    if (wished) {
+        wish = 0;
+        address = emu_va_allocator_take_at(wished, size, emu_settings.fill);
+        if (!address && emu_quarantine_release())
+            address = emu_va_allocator_take_at(wished, size, emu_settings.fill);
+    }
+    if (!address)
+        address = emu_va_allocator_take(window, size, emu_settings.fill);
+    if (!address && emu_quarantine_release())
+        address = emu_va_allocator_take(window, size, emu_settings.fill);
+    return address;
+}
+
 CUresult emu_memory_allocate(uint64_t *address_out, enum emu_window window, size_t size,
                              const struct emu_memory *what)
 {
@@ -137,9 +163,7 @@ CUresult emu_memory_allocate(uint64_t *address_out, enum emu_window window, size
         emu_report_memory(size, emu_memory_used(memory.device));
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    memory.address = emu_va_allocator_take(window, size, emu_settings.fill);
-    if (!memory.address && emu_quarantine_release())
-        memory.address = emu_va_allocator_take(window, size, emu_settings.fill);
+    memory.address = take_place(window, size);
     if (memory.address)
         result = emu_memory_add(&memory);
     if (!result)

@@ -17,7 +17,13 @@
 #define GAP       512u
 #define LARGE     (1u << 20) /* from here on allocations begin at a multiple of EMU_GRANULARITY */
 
-enum place_kind { PLACE_MEMORY, PLACE_RESERVATION, PLACE_FOREIGN };
+enum place_kind {
+    PLACE_MEMORY,
+    PLACE_WISHED, /* memory in a place that was kept, and is kept again when it goes */
+    PLACE_RESERVATION,
+    PLACE_FOREIGN,
+    PLACE_KEPT, /* no pages */
+};
 
 struct window {
     uint64_t start;
@@ -42,6 +48,11 @@ static bool insert(uint64_t address, uint64_t size, enum place_kind kind)
 static bool is_kind(const struct emu_range *place, enum place_kind kind)
 {
     return place && (uintptr_t)place->item == kind;
+}
+
+static bool is_memory(const struct emu_range *place)
+{
+    return is_kind(place, PLACE_MEMORY) || is_kind(place, PLACE_WISHED);
 }
 
 /* Notes that there is a gap from `start` to the place that was there, and behind. That one may
@@ -103,12 +114,12 @@ static bool is_usable(uint64_t address)
 /* The usual place first. Under ThreadSanitizer only the lowest 512 GiB are the program's; under
  * AddressSanitizer those are its own, and a replay may have taken the usual place before for memory
  * that was recorded there: then a part of it that recordings hardly reach. */
+static const struct {
+    uint64_t base, size; /* of the window of device memory; others are behind it */
+} candidates[] = {{0x200000000000, 16 * TERA}, {0x4000000000, 64 * GIGA}, {0x2c0000000000, TERA}};
+
 bool emu_va_allocator_init(void)
 {
-    static const struct {
-        uint64_t base, size;
-    } candidates[] = {
-        {0x200000000000, 16 * TERA}, {0x4000000000, 64 * GIGA}, {0x2c0000000000, TERA}};
     const size_t candidate_count = sizeof(candidates) / sizeof(candidates[0]);
     size_t i = 0;
 
@@ -128,15 +139,31 @@ bool emu_va_allocator_init(void)
 
 /* ---- pages ---- */
 
+/* Returns the place before, or behind, that has pages, or NULL. */
+static const struct emu_range *paged_before(struct emu_range_place at)
+{
+    const struct emu_range *before = emu_ranges_before(&places, at);
+
+    while (is_kind(before, PLACE_KEPT))
+        before = emu_ranges_before(&places, emu_ranges_find(&places, before->start));
+    return before;
+}
+
+static const struct emu_range *paged_behind(struct emu_range_place at)
+{
+    do
+        emu_ranges_next(&places, &at);
+    while (is_kind(emu_ranges_at(&places, at), PLACE_KEPT));
+    return emu_ranges_at(&places, at);
+}
+
 /* The pages of a place that it shares with no other: neighbours may begin or end in its first and
  * last page. */
 static void own_pages(struct emu_range_place at, uint64_t *start, uint64_t *end)
 {
-    const struct emu_range *place = emu_ranges_at(&places, at),
-                           *before = emu_ranges_before(&places, at), *behind;
+    const struct emu_range *place = emu_ranges_at(&places, at), *before = paged_before(at),
+                           *behind = paged_behind(at);
 
-    emu_ranges_next(&places, &at);
-    behind = emu_ranges_at(&places, at);
     *start = place->start & ~(PAGE - 1);
     *end = align_up(place->start + place->size, PAGE);
     if (before && before->start + before->size > *start)
@@ -151,8 +178,7 @@ static int map_place(struct emu_range_place at)
 
     own_pages(at, &start, &end);
     return emu_page_map(start, end,
-                        is_kind(emu_ranges_at(&places, at), PLACE_MEMORY) ? PROT_READ | PROT_WRITE
-                                                                          : PROT_NONE);
+                        is_memory(emu_ranges_at(&places, at)) ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 static void unmap_place(struct emu_range_place at)
@@ -259,14 +285,137 @@ uint64_t emu_va_allocator_take(enum emu_window window, size_t size, uint8_t fill
     return address;
 }
 
+/* ---- places that are kept ---- */
+
+/* Tests whether device memory is there in some process: this one may have it elsewhere. */
+static bool is_for_device(uint64_t start, uint64_t end)
+{
+    for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++)
+        if (start >= candidates[i].base && start < end &&
+            end <= candidates[i].base + candidates[i].size)
+            return true;
+    return false;
+}
+
+bool emu_va_allocator_keep(uint64_t start, uint64_t size)
+{
+    const uint64_t end = start + size;
+    bool ok = is_for_device(start, end);
+
+    pthread_mutex_lock(&lock);
+    while (ok && start < end) {
+        const struct emu_range *next = emu_ranges_at(&places, emu_ranges_find(&places, start));
+        const uint64_t until = next && next->start < end ? next->start : end;
+
+        if (start < until)
+            ok = insert(start, until - start, PLACE_KEPT);
+        start = next && next->start < end ? next->start + next->size : end;
+    }
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+bool emu_va_allocator_is_kept(uint64_t address)
+{
+    const struct emu_range *place;
+    bool is;
+
+    pthread_mutex_lock(&lock);
+    place = emu_ranges_holder(&places, address);
+    is = is_kind(place, PLACE_KEPT) || is_kind(place, PLACE_WISHED);
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
+/* Tests whether nothing but kept places reaches into [start, end). */
+static bool is_wishable(uint64_t start, uint64_t end)
+{
+    struct emu_range_place at = emu_ranges_find(&places, start);
+    const struct emu_range *place;
+
+    while ((place = emu_ranges_at(&places, at)) && place->start < end) {
+        if (!is_kind(place, PLACE_KEPT))
+            return false;
+        emu_ranges_next(&places, &at);
+    }
+    return true;
+}
+
+/* Cuts [start, end) out of kept places. */
+static bool cut_kept(uint64_t start, uint64_t end)
+{
+    const struct emu_range *found;
+    bool ok = true;
+
+    while (ok && (found = emu_ranges_at(&places, emu_ranges_find(&places, start))) &&
+           found->start < end) {
+        const struct emu_range kept = *found;
+
+        emu_ranges_remove(&places, emu_ranges_find(&places, start));
+        if (kept.start < start)
+            ok = insert(kept.start, start - kept.start, PLACE_KEPT);
+        if (ok && kept.start + kept.size > end)
+            ok = insert(end, kept.start + kept.size - end, PLACE_KEPT);
+    }
+    return ok;
+}
+
+/* Keeps the place again, as one with those beside it. */
+static void keep_again(struct emu_range_place at)
+{
+    struct emu_range kept = *emu_ranges_at(&places, at);
+    const struct emu_range *beside = emu_ranges_before(&places, at);
+
+    if (is_kind(beside, PLACE_KEPT) && beside->start + beside->size == kept.start) {
+        kept = (struct emu_range){beside->start, beside->size + kept.size, NULL};
+        emu_ranges_remove(&places, emu_ranges_find(&places, kept.start));
+        at = emu_ranges_find(&places, kept.start + kept.size - 1);
+    }
+    emu_ranges_remove(&places, at);
+    at = emu_ranges_find(&places, kept.start + kept.size);
+    beside = emu_ranges_at(&places, at);
+    if (is_kind(beside, PLACE_KEPT) && beside->start == kept.start + kept.size) {
+        kept.size += beside->size;
+        emu_ranges_remove(&places, at);
+    }
+    insert(kept.start, kept.size, PLACE_KEPT);
+}
+
+uint64_t emu_va_allocator_take_at(uint64_t address, size_t size, uint8_t fill)
+{
+    const uint64_t end = address + size; /* another driver may have left no gap */
+    struct emu_range_place at;
+    bool ok;
+
+    if (size > 8 * TERA || !is_for_device(address, end))
+        return 0;
+    pthread_mutex_lock(&lock);
+    ok = is_wishable(address, end) && cut_kept(address, end) && insert(address, size, PLACE_WISHED);
+    if (ok) {
+        at = emu_ranges_find(&places, address);
+        ok = !map_place(at);
+        if (!ok)
+            keep_again(at);
+    }
+    if (ok)
+        fill_memory(address, size, fill);
+    pthread_mutex_unlock(&lock);
+    return ok ? address : 0;
+}
+
+/* ---- giving back ---- */
+
 void emu_va_allocator_give(uint64_t address)
 {
     pthread_mutex_lock(&lock);
     struct emu_range_place at = emu_ranges_find(&places, address);
     const struct emu_range *place = emu_ranges_at(&places, at);
-    if (is_kind(place, PLACE_MEMORY) && place->start == address) {
+    if (is_memory(place) && place->start == address) {
         unmap_place(at);
-        erase(at);
+        if (is_kind(place, PLACE_WISHED))
+            keep_again(at);
+        else
+            erase(at);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -276,7 +425,7 @@ bool emu_va_allocator_share(uint64_t address, size_t size)
     bool ok = false;
 
     pthread_mutex_lock(&lock);
-    if (is_kind(emu_ranges_holder(&places, address), PLACE_MEMORY))
+    if (is_memory(emu_ranges_holder(&places, address)))
         ok = emu_page_share(address & ~(PAGE - 1), align_up(address + size, PAGE));
     pthread_mutex_unlock(&lock);
     return ok;

@@ -29,7 +29,13 @@ bool emu_va_allocator_init(void);
 
 /* Readable and writable memory, every byte `fill`. 0: no place or no memory. size > 0. */
 uint64_t emu_va_allocator_take(enum emu_window window, size_t size, uint8_t fill);
-/* address: from emu_va_allocator_take(). */
+/* The same at an address, to which nothing but kept places may reach. 0: it is not free. */
+uint64_t emu_va_allocator_take_at(uint64_t address, size_t size, uint8_t fill);
+/* Keep what is free of a range for emu_va_allocator_take_at(). False: device memory is not at such
+ * addresses in any process, or no memory. */
+bool emu_va_allocator_keep(uint64_t start, uint64_t size);
+bool emu_va_allocator_is_kept(uint64_t address);
+/* address: from emu_va_allocator_take() or _take_at(). */
 void emu_va_allocator_give(uint64_t address);
 
 /* Let other processes map the pages of [address, address + size), which lies in one place: they

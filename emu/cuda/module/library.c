@@ -35,6 +35,7 @@ struct CUlib_st {
     struct CUkern_st *kernels;
     size_t kernel_count;
     struct instance *instances;
+    struct emu_module_wish wish; /* of the first instance */
 };
 
 /* Guards the instances; held while one is made, so that two threads do not make it twice. */
@@ -57,6 +58,8 @@ static CUresult make_instance(struct instance **out, CUlibrary library, CUcontex
 
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    emu_module_wish(library->wish.variable, library->wish.address);
+    library->wish.variable = NULL;
     result = emu_module_create(&made->module, context, library, library->text, library->size, NULL);
     if (result) {
         free(made);
@@ -168,6 +171,7 @@ static CUresult load(CUlibrary *out, const void *code, struct emu_jit *jit)
 
     if (!library)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    library->wish = emu_module_take_wish();
     result = emu_image_text(&text, code, emu_settings.capability, &jit->error);
     if (!result)
         result = library_init(library, &text, &jit->error);

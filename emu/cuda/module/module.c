@@ -92,8 +92,38 @@ void emu_jit_finish(struct emu_jit *jit)
 
 struct placement {
     CUcontext context;
+    const struct ptx_module *ptx;
     uint64_t address;
 };
+
+static _Thread_local struct emu_module_wish wish;
+
+void emu_module_wish(const char *variable, uint64_t address)
+{
+    wish = (struct emu_module_wish){variable, address};
+}
+
+struct emu_module_wish emu_module_take_wish(void)
+{
+    const struct emu_module_wish taken = wish;
+
+    wish.variable = NULL;
+    return taken;
+}
+
+/* Has the image be where the wished variable comes to its place: so far it has the distance from
+ * the image's begin. */
+static void wish_image(const struct ptx_module *ptx)
+{
+    const struct emu_module_wish wished = emu_module_take_wish();
+
+    for (size_t i = 0; wished.variable && i < ptx_module_variable_count(ptx); i++) {
+        const struct ptx_variable *v = ptx_module_variable(ptx, i);
+
+        if (!strcmp(v->name, wished.variable) && v->address <= wished.address)
+            emu_memory_wish(wished.address - v->address);
+    }
+}
 
 static void *allocate_variables(void *user, size_t size)
 {
@@ -104,6 +134,7 @@ static void *allocate_variables(void *user, size_t size)
                               .is_readable = true,
                               .is_writable = true};
 
+    wish_image(p->ptx);
     if (emu_memory_allocate(&p->address, EMU_WINDOW_DEVICE, size ? size : 1, &what))
         return NULL;
     /* Variables without an initialiser are zero by the language, whatever fresh memory holds. */
@@ -162,6 +193,7 @@ static CUresult module_init(CUmodule module, const char *ptx, size_t size, struc
         emu_cache_load(&module->ptx, &module->key, ptx, size, emu_settings.capability, log));
 
     if (!result) {
+        placement.ptx = module->ptx;
         emu_writing_begin();
         result = emu_ptx_result(ptx_module_place(module->ptx, allocate_variables, &placement));
         emu_writing_end();

@@ -95,6 +95,19 @@ CUresult emu_jit_init(struct emu_jit *jit, unsigned count, CUjit_option *options
 /* Tell the program how much was written. */
 void emu_jit_finish(struct emu_jit *jit);
 
+/* Has the variable of the calling thread's next module be at the address, if it has it; NULL:
+ * nothing is wished. Of a library: of its module in the context that uses it first. */
+void emu_module_wish(const char *variable, uint64_t address);
+
+/* A variable, and the place that is wished for it. */
+struct emu_module_wish {
+    const char *variable; /* NULL: none */
+    uint64_t address;
+};
+
+/* Returns the calling thread's wish, which is over then. */
+struct emu_module_wish emu_module_take_wish(void);
+
 /* A result for what the PTX engine said. */
 CUresult emu_ptx_result(int status);
 
