@@ -74,6 +74,14 @@ static int find_stuck(struct tsm_replay *p, bool *is_stuck)
     return error;
 }
 
+/* A stream was waited for. Where commands have failed, that says nothing of those on it. */
+static void note_complete(struct tsm_replay *p, struct tsm_track *track)
+{
+    if (!atomic_load(&p->failures.any))
+        track->complete_position = track->position;
+    track->may_stay = false;
+}
+
 int tsm_walk_wait_for_stream(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
@@ -85,10 +93,8 @@ int tsm_walk_wait_for_stream(struct tsm_replay *p, uint32_t stream)
     error = tsm_worker_add(track->worker, &job, NULL);
     if (!error)
         error = await_last(p, track->worker);
-    if (!error) {
-        track->complete_position = track->position;
-        track->may_stay = false;
-    }
+    if (!error)
+        note_complete(p, track);
     p->last_complete_ns = tsm_monotonic_ns();
     return error;
 }
@@ -108,8 +114,7 @@ static int wait_for_streams(struct tsm_replay *p)
         struct tsm_track *track = &p->order.tracks[i];
         if (!track->worker || (!p->is_alone && (error = await_last(p, track->worker))))
             continue;
-        track->complete_position = track->position;
-        track->may_stay = false;
+        note_complete(p, track);
     }
     return error;
 }
@@ -221,6 +226,7 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
         error = tsm_walk_wait_for_stream(p, (uint32_t)stream);
     if (error)
         return error;
+    tsm_failures_spoil(p, (uint32_t)stream);
     equal = is_readback ? tsm_verify_readback(&p->verify, record, schema)
                         : tsm_verify_checksum(&p->verify, record, schema);
     if (equal >= 0)
@@ -238,7 +244,9 @@ static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
     if (error || is_stuck)
         return error;
     error = tsm_walk_wait_for_device(p);
-    return error ? error : tsm_verify_regions(&p->verify, record);
+    if (error || atomic_load(&p->failures.any)) /* not all memory can be read */
+        return error;
+    return tsm_verify_regions(&p->verify, record);
 }
 
 /* ---- records on no stream ----------------------------------------------------------------- */
@@ -276,7 +284,7 @@ static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
         error = tsm_worker_add(p->host, &job, NULL);
     if (!error)
         error = await_last(p, p->host);
-    if (!error && track->complete_position < signal->position)
+    if (!error && track->complete_position < signal->position && !atomic_load(&p->failures.any))
         track->complete_position = signal->position;
     p->last_complete_ns = tsm_monotonic_ns();
     return error;
@@ -425,6 +433,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     if (!error)
         error = after_command(p, record, schema, *place);
     p->result.command_count++;
+    tsm_recorded_failures_sent(&p->failures, record->seq);
     return error;
 }
 
@@ -437,7 +446,7 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
 
     /* One that only sends may return when the bytes have left the program. */
     if (!error && sbt_schema_role(schema, SBT_ROLE_HOST_DST) >= 0 &&
-        track->complete_position < position_of(p, record))
+        !atomic_load(&p->failures.any) && track->complete_position < position_of(p, record))
         track->complete_position = position_of(p, record);
     return error;
 }
@@ -662,9 +671,12 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     if (error || p->stop)
         return error;
     enum tsm_treatment treatment = tsm_plan_treatment(p->backend->description, record, schema);
+    if (treatment == TSM_TREAT_SKIP && p->failures.count)
+        error = tsm_failures_await(p, record->seq, tsm_walk_wait_for_stream);
     if (treatment != TSM_TREAT_REPLAY) {
-        p->result.skipped_count += treatment != TSM_TREAT_OTHER;
-        return 0;
+        p->result.skipped_count +=
+            treatment != TSM_TREAT_OTHER && !tsm_recorded_failures_of(&p->failures, record->seq);
+        return error;
     }
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)
         return do_core(p, record, schema);
@@ -761,6 +773,8 @@ int tsm_walk(struct tsm_replay *p)
             error = inspect(p, record);
         if (!error && p->crew->error)
             error = tsm_crew_error(p->crew);
+        if (!error && p->failures.count)
+            error = tsm_failures_judge(p);
         if (p->options.progress && ++done % PROGRESS_RECORDS == 0)
             p->options.progress(p->options.user, done, p->plan.record_count);
     }
@@ -771,6 +785,8 @@ int tsm_walk(struct tsm_replay *p)
         error = tsm_schedule_run_before(p, UINT64_MAX);
     if (!error)
         error = end(p);
+    if (!error && p->failures.count)
+        error = tsm_failures_end(p);
     if (!error && p->scheduled)
         error = tsm_schedule_run_settle(p);
     if (!error && p->options.progress)

@@ -245,6 +245,8 @@ static void *work(void *user)
         if (!w->crew->error) {
             begin(w, job);
             error = carry_out(w, job);
+            if (error < 0 && tsm_recorded_failures_take(w->crew->failures))
+                error = 0;
             if (error < 0)
                 keep_error(w->crew, job, error);
         }

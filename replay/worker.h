@@ -17,6 +17,7 @@
 #ifndef REPLAY_WORKER_H
 #define REPLAY_WORKER_H
 
+#include "replay/recorded_failures.h"
 #include "replay/stall.h"
 
 #include <pthread.h>
@@ -47,8 +48,9 @@ struct tsm_crew {
     struct tsm_backend_state *state;
     struct sbt_reader *reader;
     uint64_t timeout_ns;
-    uint64_t permute, delay;     /* as in struct tsm_replay_options */
-    struct tsm_stall *stall;     /* NULL: nobody looks at what stands still */
+    uint64_t permute, delay;                /* as in struct tsm_replay_options */
+    struct tsm_stall *stall;                /* NULL: nobody looks at what stands still */
+    struct tsm_recorded_failures *failures; /* errors that are none of the replay's */
     const struct sbt_record *at; /* what the main thread is at: its number and time only */
 
     struct tsm_worker *workers; /* a list; changed by the main thread only */

@@ -27,6 +27,7 @@ struct tsm_emu_outcomes {
     bool (*failure)(void *context, int *result, uint64_t *number);
 };
 
+/* Returns NULL before cuInit(), and with TS_EMU_EXACT=0. Valid as long as the library is loaded. */
 typedef const struct tsm_emu_outcomes *(*tsm_emu_outcomes_function)(void);
 
 #endif

@@ -40,8 +40,13 @@ static inline void copy_tables(struct sbt_writer *w, struct sbt_reader *r)
     }
     for (size_t i = 0; i < sbt_reader_struct_count(r); i++)
         must(sbt_writer_struct(w, sbt_reader_struct_at(r, i)));
-    for (size_t i = 0; i < sbt_reader_schema_count(r); i++)
-        must(sbt_writer_schema(w, sbt_reader_schema_at(r, i)));
+    for (size_t i = 0; i < sbt_reader_schema_count(r); i++) {
+        const struct sbt_schema *schema = sbt_reader_schema_at(r, i);
+        const struct sbt_enum *results = sbt_reader_enum(r, schema->result_enum);
+        must(sbt_writer_schema(w, schema));
+        if (results)
+            must(sbt_writer_enum(w, results));
+    }
     for (uint32_t id = 1; (text = sbt_reader_string(r, id)); id++)
         must(sbt_writer_string(w, id, text, strlen(text)));
     for (uint32_t id = 1; (count = sbt_reader_stack(r, id, &frames)) > 0; id++)

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "api/cuda/abi_outcomes.h"
 #include "api/cuda/abi_times.h"
 #include "api/cuda/cuda_replay_calls.h"
 #include "api/cuda/graph_parts.h"
@@ -490,7 +491,8 @@ struct cuda_replay {
     struct sbt_reader *reader;
     const struct tsm_replay_options *options;
     struct cuda_library library;
-    int device_first; /* recorded device 0 */
+    const struct tsm_emu_outcomes *outcomes; /* NULL: it is not the software GPU */
+    int device_first;                        /* recorded device 0 */
     int device_count;
     struct cuda_memory memory;
     struct cuda_functions functions;
@@ -522,6 +524,16 @@ struct cuda_replay {
     struct cuda_clock clock;
     struct tsm_map left_contexts; /* seq + 1 of a command that is sent later -> its context */
 };
+
+/* ---- commands that failed (failure.c) ---- */
+
+/* The library is open. */
+void cuda_failure_open(struct cuda_replay *replay);
+/* Marks what this thread sends as that of a record; NULL: of none. */
+void cuda_failure_mark(const struct cuda_replay *replay, const struct sbt_record *record);
+/* Implement tsm_backend_failures. */
+bool cuda_failure_here(struct cuda_replay *replay, uint32_t number);
+bool cuda_failure_find(struct cuda_replay *replay, uint32_t number, struct tsm_device_failure *out);
 
 /* ---- what records name (lookup.c) ---- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emu/cuda/stream/outcomes.h"
 
+#include <stddef.h>
+
 #include "api/cuda/abi_outcomes.h"
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/core/emu.h"
@@ -37,5 +39,5 @@ const struct tsm_emu_outcomes *tsm_emu_outcomes(void)
         .failure = failure,
     };
 
-    return &outcomes;
+    return emu_settings.has_times ? &outcomes : NULL;
 }
