@@ -86,6 +86,9 @@ struct tsm_backend_waits {
      * moved for long. Returns how many signals, events or the like were set. Other functions may be
      * running. Optional: 0. */
     unsigned (*release)(struct tsm_backend_state *state);
+    /* Returns a number that grows while commands that were sent carry out work, though none of them
+     * ends. Other functions may be running. Optional: it is not known. */
+    uint64_t (*executed)(struct tsm_backend_state *state);
     /* Writes the last command of each stream into out[size], for the message about a hang. Other
      * functions may be running. Optional. */
     void (*describe_last)(struct tsm_backend_state *state, char *out, size_t size);

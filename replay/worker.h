@@ -98,8 +98,9 @@ struct tsm_place tsm_worker_last(struct tsm_worker *w);
 
 bool tsm_place_reached(const struct tsm_place *place);
 
-/* Waits for a place, from the main thread. TSM_E_DEVICE: no worker finished a job for timeout_ns;
- * the message names the command and its stream. Returns any worker's error, too. */
+/* Waits for a place, from the main thread. TSM_E_DEVICE: no worker finished a job for timeout_ns,
+ * and nothing was executed that the backend knows of (executed()), or for ten times as long; the
+ * message names the command and its stream. Returns any worker's error, too. */
 int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place);
 
 #endif

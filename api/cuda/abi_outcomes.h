@@ -25,6 +25,10 @@ struct tsm_emu_outcomes {
     /* Returns whether a command of a context (CUcontext) has failed: then its CUresult, and the
      * number that it was marked with, 0 for none. */
     bool (*failure)(void *context, int *result, uint64_t *number);
+
+    /* Returns a number that grows while kernels execute instructions: others than those of loops
+     * that poll memory which does not change. */
+    uint64_t (*progress)(void);
 };
 
 /* Returns NULL before cuInit(), and with TS_EMU_EXACT=0. Valid as long as the library is loaded. */

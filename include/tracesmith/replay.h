@@ -122,7 +122,7 @@ struct tsm_replay_options {
                              process, with all that it may do; else in a sandbox, or not */
     bool validate;        /* Vulkan: run the validation layer, count its errors */
     bool no_checkpoint;   /* run everything before the range instead of loading a checkpoint */
-    uint64_t timeout_ns;  /* without progress; 0: 60 s */
+    uint64_t timeout_ns;  /* without progress (docs/verdict.md); 0: 60 s */
     uint8_t fresh_memory; /* byte that fresh device memory is filled with */
     const struct tsm_inspect *inspect; /* NULL: nothing is inspected */
     const struct tsm_shader_replacement *shaders;

@@ -164,7 +164,9 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_SECONDS,
      .offset = TSM_FIELD(replay_values, timeout_s),
      .argument = "SECONDS",
-     .help = "Give up after so long without progress. Default: 60."},
+     .help = "Give up after so long without progress. A kernel makes progress as long as the "
+             "software GPU executes it, other than by polling memory; but for no more than ten "
+             "times as long. Default: 60."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, json),

@@ -445,10 +445,16 @@ static const struct tsm_backend_sync sync_table = {
     .reached = backend_reached,
 };
 
+static uint64_t backend_executed(struct tsm_backend_state *state)
+{
+    return state->replay.outcomes ? state->replay.outcomes->progress() : 0;
+}
+
 static const struct tsm_backend_waits waits_table = {
     .unblock = backend_unblock_waiters,
     .may_stay = backend_may_stay,
     .each_event = backend_each_event,
+    .executed = backend_executed,
 };
 
 static bool backend_failed_here(struct tsm_backend_state *state, uint32_t stream)

@@ -37,6 +37,7 @@ const struct tsm_emu_outcomes *tsm_emu_outcomes(void)
         .version = TSM_EMU_OUTCOMES_VERSION,
         .mark = mark,
         .failure = failure,
+        .progress = ptx_progress,
     };
 
     return emu_settings.has_times ? &outcomes : NULL;
