@@ -78,9 +78,11 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(replay_values, device),
      .argument = "DEVICE",
-     .help = "Where to: a device's number (0, 1, ...), or emu for the software GPU. Default: the "
-             "first device that the trace fits. Vulkan: also part of its name, or its UUID, as "
-             "vulkaninfo has them."},
+     .help =
+         "Where to: a device's number (0, 1, ...), or emu for the software GPU, which is set up "
+         "as the recorded machine (TS_EMU_CC and others of docs/emu.md change that). Default: the "
+         "first device that the trace fits. Vulkan: also part of its name, or its UUID, as "
+         "vulkaninfo has them."},
     {.name = "gpu",
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(replay_values, device),

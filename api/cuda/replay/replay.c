@@ -119,7 +119,7 @@ static int backend_prepare(struct tsm_backend_state *state)
     cuda_functions_prepare(&replay->functions);
     tsm_address_space_keep(&replay->memory.device, PROT_NONE);
     tsm_address_space_keep(&replay->memory.host, PROT_NONE);
-    error = cuda_library_open(&replay->library, replay->options);
+    error = cuda_library_open(&replay->library, replay->reader, replay->options);
     if (!error) {
         cuda_clock_open(replay);
         cuda_failure_open(replay);

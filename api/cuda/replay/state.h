@@ -34,9 +34,15 @@ struct cuda_library {
 };
 
 /* Open the driver that `options` ask for. The software GPU takes the place of a driver or a device
- * that is not there, unless one was asked for. cuInit has succeeded then. */
-int cuda_library_open(struct cuda_library *out, const struct tsm_replay_options *options);
+ * that is not there, unless one was asked for; it is set up as the recording's machine. cuInit has
+ * succeeded then. */
+int cuda_library_open(struct cuda_library *out, const struct sbt_reader *reader,
+                      const struct tsm_replay_options *options);
 void cuda_library_close(struct cuda_library *library);
+
+/* Gives the software GPU, where the library is that and was not initialised, the recorded machine's
+ * settings (emu_setup.c). */
+void cuda_emu_setup(void *library, const struct sbt_reader *reader);
 
 /* TSM_E_DEVICE with the call's name and the driver's name for `result`. */
 int cuda_fail(const struct cuda_real *driver, const char *call, CUresult result);

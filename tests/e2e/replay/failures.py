@@ -86,6 +86,16 @@ def check_ways():
         check_same(replay(record(f'fails-{way}.sbt', 'fails', way)), ERRORS['wild'], 0)
 
 
+def check_watchdog():
+    """A launch that takes too long, by TS_EMU_TIMEOUT: the replay needs that, too."""
+    done = run([PROGRAMS / 'fails', 'forever'], LD_LIBRARY_PATH=str(EMU), LD_PRELOAD=str(CAPTURE), TS_OUTPUT='forever.sbt',
+               TS_TEST_PTX=str(PROGRAMS / 'kernels.ptx'), TS_EMU_TIMEOUT='0.5')
+    assert done.returncode == 1, done
+    check_same(replay('forever.sbt', TS_EMU_TIMEOUT='0.5'), ERRORS['stuck'], 0)
+    answer = replay('forever.sbt', '--timeout', '1')
+    assert answer['status'] == 2 and 'no progress for 1 s' in answer['error'], answer
+
+
 def check_checksums():
     """What was recorded before the failure says that commands are complete, which leaves fewer that can have failed."""
     for grain, known in (('sync', False), ('submit', True)):
@@ -190,6 +200,7 @@ def check_text():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     check_ways()
+    check_watchdog()
     check_checksums()
     check_options()
     check_differences()
