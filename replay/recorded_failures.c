@@ -16,28 +16,28 @@ static int no_memory(void)
 /* ---- what was recorded ------------------------------------------------------------------------
  */
 
-/* Adds the streams that something was sent to by then: a context that is made again, when it was
- * reset, has others. */
-static int add_streams(struct tsm_recorded_failure *e, const struct tsm_workload *w, uint64_t owner)
+static bool can_have_failed(enum tsm_outcome outcome)
 {
-    for (size_t i = 0; i < w->stream_count; i++) {
-        bool is_sent_to = false;
-
-        for (size_t k = 0; k < w->command_count && !is_sent_to; k++)
-            is_sent_to = w->commands[k].stream == i && w->commands[k].seq < e->seq;
-        if (w->streams[i].owner == owner && is_sent_to &&
-            !TSM_ARRAY_PUSH(e->streams, e->stream_count, e->stream_capacity,
-                            (struct tsm_failure_stream){w->streams[i].number, 0}))
-            return no_memory();
-    }
-    return 0;
+    return outcome == TSM_OUTCOME_FAILED || outcome == TSM_OUTCOME_MAY_HAVE_FAILED;
 }
 
-static void note_known(struct tsm_recorded_failure *e, uint32_t stream, uint64_t position)
+/* Adds the streams that something was sent to by then: a context that is made again, when it was
+ * reset, has others. `places` gets the place + 1 of each of the workload's streams. */
+static int add_streams(struct tsm_recorded_failure *e, const struct tsm_workload *w,
+                       const struct tsm_outcomes *outcomes, uint64_t owner, uint32_t *places)
 {
-    for (size_t i = 0; i < e->stream_count; i++)
-        if (e->streams[i].number == stream && e->streams[i].known_position < position)
-            e->streams[i].known_position = position;
+    for (size_t i = 0; i < w->command_count; i++) {
+        const struct tsm_workload_stream *s = &w->streams[w->commands[i].stream];
+
+        if (s->owner != owner || places[w->commands[i].stream] ||
+            (w->commands[i].seq > e->seq && !can_have_failed(outcomes->list[i].outcome)))
+            continue;
+        if (!TSM_ARRAY_PUSH(e->streams, e->stream_count, e->stream_capacity,
+                            (struct tsm_failure_stream){s->number, 0}))
+            return no_memory();
+        places[w->commands[i].stream] = (uint32_t)e->stream_count;
+    }
+    return 0;
 }
 
 /* Commands of which a result was recorded before a call, which therefore are complete. */
@@ -84,25 +84,22 @@ static bool has_result(const struct results *r, const struct tsm_workload_comman
     return c->seq < r->all_seq || c->position <= tsm_map_get(&r->positions, stream, 0);
 }
 
-static bool can_have_failed(enum tsm_outcome outcome)
-{
-    return outcome == TSM_OUTCOME_FAILED || outcome == TSM_OUTCOME_MAY_HAVE_FAILED;
-}
-
 static int add_commands(struct tsm_recorded_failure *e, const struct tsm_workload *w,
-                        const struct tsm_outcomes *outcomes, uint64_t owner,
-                        const struct results *results)
+                        const struct tsm_outcomes *outcomes, const struct results *results,
+                        const uint32_t *places)
 {
     for (size_t i = 0; i < w->command_count; i++) {
         const struct tsm_workload_command *c = &w->commands[i];
-        const struct tsm_workload_stream *s = &w->streams[c->stream];
+        const bool may = can_have_failed(outcomes->list[i].outcome);
+        struct tsm_failure_stream *s =
+            places[c->stream] ? &e->streams[places[c->stream] - 1] : NULL;
 
-        if (s->owner != owner || c->seq > e->seq)
+        /* The record of a call under way in another thread comes behind. */
+        if (!s || (c->seq > e->seq && !may))
             continue;
         if (outcomes->list[i].outcome == TSM_OUTCOME_FINISHED || has_result(results, c, s->number))
-            note_known(e, s->number, c->position);
-        else if (can_have_failed(outcomes->list[i].outcome) &&
-                 !TSM_ARRAY_PUSH(e->commands, e->command_count, e->command_capacity, c->seq))
+            s->known_position = c->position > s->known_position ? c->position : s->known_position;
+        else if (may && !TSM_ARRAY_PUSH(e->commands, e->command_count, e->command_capacity, c->seq))
             return no_memory();
     }
     return 0;
@@ -111,14 +108,16 @@ static int add_commands(struct tsm_recorded_failure *e, const struct tsm_workloa
 static int fill(struct tsm_recorded_failure *e, struct sbt_reader *reader,
                 const struct tsm_workload *w, const struct tsm_outcomes *outcomes, uint64_t owner)
 {
+    uint32_t *places = calloc(w->stream_count + 1, sizeof(*places));
     struct results results = {.all_seq = 0};
-    int error = find_results(&results, reader, e->seq);
+    int error = places ? find_results(&results, reader, e->seq) : no_memory();
 
     if (!error)
-        error = add_streams(e, w, owner);
+        error = add_streams(e, w, outcomes, owner, places);
     if (!error)
-        error = add_commands(e, w, outcomes, owner, &results);
+        error = add_commands(e, w, outcomes, &results, places);
     tsm_map_finish(&results.positions);
+    free(places);
     return error;
 }
 

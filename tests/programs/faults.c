@@ -13,11 +13,13 @@
  *   query     the stream is asked until it says it
  *   other     in a context of its own; another one goes on, and its results are read
  *   many      on one of eight streams, each of which has good kernels
+ *   threads   while another thread sends, waits and reads in the same context until it is told, too
  *   reset     in the primary context, which is reset and used again
  *   aborts    plain, and the program aborts
  */
 #include "tests/programs/program.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -65,6 +67,7 @@ static struct {
 } t;
 
 struct setup {
+    CUcontext context;
     CUfunction kernel;
     CUstream stream, other;
     CUdeviceptr words;
@@ -80,6 +83,7 @@ static void make(struct setup *s)
 {
     CUmodule module;
 
+    CU(cuCtxGetCurrent(&s->context));
     CU(cuModuleLoadData(&module, ptx));
     CU(cuModuleGetFunction(&s->kernel, module, "may_fail"));
     CU(cuStreamCreate(&s->stream, is("copy") ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
@@ -152,8 +156,40 @@ static CUresult ask(const struct setup *s)
     return cuStreamSynchronize(is("event") ? s->other : s->stream);
 }
 
+/* Good kernels on a stream of its own, until a call fails. */
+static void *work(void *user)
+{
+    struct setup own = *(const struct setup *)user;
+    uint32_t words[COUNT];
+
+    CU(cuCtxSetCurrent(own.context));
+    if (cuMemAlloc_v2(&own.words, SIZE) ||
+        cuMemsetD32Async(own.words, 1, COUNT, own.other)) /* in order with what follows */
+        return NULL;
+    while (!launch(&own, own.other, 2, 0) &&
+           !cuMemcpyDtoHAsync_v2(words, own.words, SIZE, own.other) &&
+           !cuStreamSynchronize(own.other))
+        usleep(500);
+    return NULL;
+}
+
+static CUresult fail_beside(const struct setup *s)
+{
+    pthread_t thread;
+    CUresult result;
+
+    pthread_create(&thread, NULL, work, (void *)(uintptr_t)s);
+    usleep(5000);
+    launch(s, s->stream, 3, t.kind);
+    result = cuStreamSynchronize(s->stream);
+    pthread_join(thread, NULL);
+    return result;
+}
+
 static CUresult fail(const struct setup *s)
 {
+    if (is("threads"))
+        return fail_beside(s);
     if (is("graph"))
         send_graph(s);
     for (unsigned i = 0; i < MANY && is("many"); i++) {
