@@ -86,9 +86,31 @@ struct tsm_backend_waits {
      * moved for long. Returns how many signals, events or the like were set. Other functions may be
      * running. Optional: 0. */
     unsigned (*release)(struct tsm_backend_state *state);
+    /* Returns a number that grows while commands that were sent carry out work, though none of them
+     * ends. Other functions may be running. Optional: it is not known. */
+    uint64_t (*executed)(struct tsm_backend_state *state);
     /* Writes the last command of each stream into out[size], for the message about a hang. Other
      * functions may be running. Optional. */
     void (*describe_last)(struct tsm_backend_state *state, char *out, size_t size);
+};
+
+/* A failure of a command on the device, which ends all that it belongs to: a context. */
+struct tsm_device_failure {
+    int64_t result;   /* of the calls that say so */
+    char name[64];    /* its name */
+    bool has_command; /* it is known which command that was */
+    uint64_t seq;     /* ... of its record */
+};
+
+/* Failures of commands. Without this table an error ends the replay. Called by any thread, also
+ * while other functions run. */
+struct tsm_backend_failures {
+    /* Returns whether the function that this thread called last belongs to the same as the stream.
+     */
+    bool (*is_here)(struct tsm_backend_state *state, uint32_t stream);
+    /* Returns whether calls give an error for all that the stream belongs to: a command has failed,
+     * if the error is one that says so (tsm_result_says_failure()). */
+    bool (*find)(struct tsm_backend_state *state, uint32_t stream, struct tsm_device_failure *out);
 };
 
 /* State from which a part of a trace can be replayed. Without this table a replay's state cannot be
@@ -277,6 +299,7 @@ struct tsm_backend {
 
     const struct tsm_backend_sync *sync;
     const struct tsm_backend_waits *waits;
+    const struct tsm_backend_failures *failures;
     const struct tsm_backend_checkpoint *checkpoint;
     const struct tsm_backend_loop *loop;
     const struct tsm_backend_timing *timing;

@@ -23,6 +23,7 @@ struct check {
     struct tsm_run_log log;   /* of the first run that hashes all memory */
     struct tsm_run_log plain; /* of the first run that adds no waits */
     struct tsm_run_log exact; /* of the first run of the search for a name */
+    char failure[256];        /* how commands failed in the first runs, if not as recorded */
     uint64_t early_count;     /* of the first runs: writes of the program carried out early */
     struct tsm_check_result *out;
 };
@@ -198,6 +199,12 @@ static int name_difference(struct check *c, const struct variation *v, unsigned 
 
 /* ---- arms --------------------------------------------------------------------------------- */
 
+/* Returns how commands failed in a run; "" where they did as recorded. */
+static const char *failure_of(const struct tsm_replay_result *r)
+{
+    return r->fails_otherwise ? r->why : "";
+}
+
 static int run_and_judge(struct check *c, const struct variation *v, unsigned number, bool is_plain,
                          struct tsm_arm_result *arm)
 {
@@ -220,6 +227,12 @@ static int run_and_judge(struct check *c, const struct variation *v, unsigned nu
         arm->verdict = TSM_DIFFERENT;
         tsm_format(arm->why, sizeof(arm->why), "%s", v->cause);
         return name_difference(c, v, number, &run, is_plain, arm);
+    }
+    if (strcmp(failure_of(&run.result), c->failure) != 0) {
+        arm->verdict = TSM_DIFFERENT;
+        tsm_format(arm->why, sizeof(arm->why), "%s: %s", v->cause,
+                   run.result.fails_otherwise ? run.result.why : "commands fail as recorded");
+        return 0;
     }
     if (run.unknown_count) {
         arm->verdict = TSM_CANNOT_TELL;
@@ -283,7 +296,7 @@ static void judge(struct tsm_check_result *out, uint64_t observation_count)
         out->verdict = TSM_SAME;
     if (out->verdict == TSM_SAME)
         return;
-    if (worst->verdict == TSM_DIFFERENT)
+    if (worst->verdict == TSM_DIFFERENT && worst->difference.call)
         tsm_format(what, sizeof(what),
                    "record %llu, %s%s%s: ", (unsigned long long)worst->difference.seq,
                    worst->difference.call, *worst->difference.function ? " of " : "",
@@ -306,6 +319,7 @@ static int run_firsts(struct check *c, struct tsm_forked_result *first)
         return error;
     out->first = plain.result;
     c->early_count = plain.early_count + first->early_count;
+    tsm_format(c->failure, sizeof(c->failure), "%s", failure_of(&plain.result));
     judge_first(c, &plain, arm);
     judge_first(c, first, arm);
     return 0;

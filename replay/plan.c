@@ -84,6 +84,17 @@ static int note_failed(struct scan *scan, const struct sbt_record *record,
     return 0;
 }
 
+/* Tests whether a call says that commands which were sent before it have failed. */
+static bool says_failure(struct sbt_reader *reader, const struct sbt_record *record,
+                         const struct sbt_schema *schema)
+{
+    const char *result = schema && record->flags & SBT_RECORD_FAILED
+                             ? sbt_reader_enum_name(reader, schema->result_enum, record->result)
+                             : NULL;
+
+    return result && tsm_result_says_failure(record->type, result);
+}
+
 /* Recording ended: because somebody asked for it, or because it could not go on. */
 static void note_stopped(struct scan *scan, struct sbt_reader *reader,
                          const struct sbt_record *record)
@@ -371,6 +382,7 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     scan->plan->record_count++;
     note_treatment(scan, reader, record, schema, treatment);
     note_stopped(scan, reader, record);
+    scan->plan->has_failure |= says_failure(reader, record, schema);
     error = tsm_graph_functions_note(&scan->functions, reader, record);
     if (!error && record->stream != SBT_STREAM_NONE)
         error = note_position(scan, record, is_command);

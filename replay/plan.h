@@ -42,6 +42,7 @@ struct tsm_plan {
     uint64_t *early_positions; /* by stream number: of the last command that is not sent because of
                                   from_seq; 0: there is none */
     uint64_t from_seq;         /* commands before this are not sent: the end of a checkpoint */
+    bool has_failure;          /* a call said that commands had failed */
     struct tsm_map failed_places; /* tsm_plan_place() of commands that failed in the recording */
     struct tsm_map other_streams; /* that another backend replays */
     struct tsm_map dead; /* seqs before it of memory that is made and freed: neither is needed */

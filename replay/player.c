@@ -57,6 +57,8 @@ static int begin_run(struct tsm_replay *p)
     p->stall.timeout_ns = p->crew->timeout_ns;
     p->crew->stall = &p->stall;
     p->crew->at = &p->at;
+    p->crew->failures = &p->failures;
+    tsm_recorded_failures_begin(&p->failures, p->backend, p->state);
     p->verify.state = p->state;
     p->next_pull = 0;
     while (p->goes_back && p->next_pull < p->plan.pull_count &&
@@ -510,6 +512,8 @@ static int make(struct tsm_replay *p)
         error = check_checkpoint(p);
     if (!error && p->options.schedule)
         error = tsm_schedule_check(p);
+    if (!error && p->plan.has_failure && p->backend->failures)
+        error = tsm_recorded_failures_init(&p->failures, p->reader);
     if (!error)
         error = find_need(p);
     if (!error && !p->options.dry_run && p->backend->prepare)
@@ -552,6 +556,7 @@ void tsm_replay_destroy(struct tsm_replay *p)
         tsm_dependency_slice_finish(&p->need);
     tsm_reachability_finish(&p->connected);
     tsm_verify_finish(&p->verify);
+    tsm_recorded_failures_finish(&p->failures);
     tsm_schedule_run_finish(p->scheduled);
     free(p->loop_ns);
     free((void *)p->options.filter.streams);

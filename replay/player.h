@@ -37,7 +37,10 @@ struct tsm_replay {
     unsigned run;          /* the number of this one, from 0 */
     struct tsm_crew *crew; /* apart: it stays when a worker hangs */
     struct tsm_stall stall;
-    struct sbt_record at; /* what is carried out, without its slots */
+    struct tsm_recorded_failures failures;
+    uint64_t failure_count;                    /* that came as recorded */
+    const struct tsm_recorded_failure *failed; /* the first that did not; NULL: all have */
+    struct sbt_record at;                      /* what is carried out, without its slots */
     struct tsm_worker *host;
     bool is_host_behind; /* the host's worker may have jobs that nobody has waited for */
     bool is_alone;       /* the host's worker is that of the streams, too */
@@ -70,10 +73,28 @@ bool tsm_is_wanted_stream(const struct tsm_replay *p, uint32_t stream);
 /* Submit everything that is wanted and verify on the way, once; then the device is idle. */
 int tsm_walk(struct tsm_replay *p);
 
+/* Waits until what was sent to a stream is complete. */
+typedef int (*tsm_stream_wait)(struct tsm_replay *p, uint32_t stream);
+
+/* Judges failures that have come since, after each record. */
+int tsm_failures_judge(struct tsm_replay *p);
+/* The same where a call said first that commands had failed: what is on its streams is waited for.
+ */
+int tsm_failures_await(struct tsm_replay *p, uint64_t seq, tsm_stream_wait wait);
+/* The same at the end, where everything is complete. */
+int tsm_failures_end(struct tsm_replay *p);
+/* Notes, before a result is compared, whether commands of the stream's context have failed by now
+ * (SBT_STREAM_NONE: any have). Then memory can no longer be read, and bytes that were read back may
+ * not have come. */
+void tsm_failures_spoil(struct tsm_replay *p, uint32_t stream);
+
 /* Returns how often everything is run: for times, too. */
 unsigned tsm_timing_run_count(const struct tsm_replay *p);
 /* Tests whether this run is one whose results are compared, or whose commands are timed. */
-bool tsm_timing_is_compared(const struct tsm_replay *p);
+static inline bool tsm_timing_is_compared(const struct tsm_replay *p)
+{
+    return !p->options.timed_runs || p->run == 0;
+}
 bool tsm_timing_is_timed(const struct tsm_replay *p);
 /* Around each run: has the commands timed, and hands the times out. */
 int tsm_timing_begin(struct tsm_replay *p);

@@ -73,7 +73,11 @@ static void note_ahead(struct tsm_schedule_run *s, uint64_t seq)
 static int compare(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema)
 {
-    int equal = tsm_verify_readback(&p->verify, record, schema);
+    int equal;
+
+    tsm_failures_spoil(
+        p, (uint32_t)sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE));
+    equal = tsm_verify_readback(&p->verify, record, schema);
 
     if (equal >= 0)
         tsm_walk_settle(p, equal);
@@ -126,6 +130,7 @@ static int compare_checksum(struct tsm_replay *p, const struct sbt_record *recor
     error = tsm_walk_wait_for_device(p);
     if (error)
         return error;
+    tsm_failures_spoil(p, SBT_STREAM_NONE);
     equal = tsm_verify_checksum(&p->verify, record, schema);
     if (equal >= 0)
         tsm_walk_settle(p, equal);
@@ -310,7 +315,8 @@ static int carry_out_wait(struct tsm_replay *p, const struct sbt_record *record,
     if (item && item->after_count) {
         p->backend->schedule->await_next(p->state, p->scheduled->schedule.after + item->first_after,
                                          item->after_count);
-        error = tsm_walk_await_placed(p, record, schema);
+        error = tsm_walk_host(p, record, schema, TSM_JOB_AWAIT);
+        p->last_complete_ns = tsm_monotonic_ns();
     }
     if (!error)
         error = tsm_walk_wait(p, record, schema);

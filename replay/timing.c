@@ -15,11 +15,6 @@ unsigned tsm_timing_run_count(const struct tsm_replay *p)
     return o->loop ? o->loop : 1;
 }
 
-bool tsm_timing_is_compared(const struct tsm_replay *p)
-{
-    return !p->options.timed_runs || p->run == 0;
-}
-
 bool tsm_timing_is_timed(const struct tsm_replay *p)
 {
     return p->options.timed_runs && p->backend->timing && p->run >= p->options.warmup_runs;

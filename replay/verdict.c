@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "analysis/diff/difference.h"
 #include "base/text.h"
 #include "replay/schedule_run.h"
 
@@ -33,9 +34,64 @@ static const char *plural(uint64_t count)
 
 /* ---- a difference ------------------------------------------------------------------------- */
 
+/* Writes number and name of a command's record, and its kernel. */
+static void name_command(struct tsm_replay *p, uint64_t seq, char *out, size_t size)
+{
+    struct tsm_difference d = {.seq = seq, .call = "", .function = ""};
+
+    tsm_difference_name(&d, p->reader);
+    tsm_format(out, size, "record %llu, %s%s%s", (ull)seq, *d.call ? d.call : "unknown",
+               *d.function ? " of " : "", d.function);
+}
+
+/* Writes which commands can have failed in the recording. */
+static void name_candidates(struct tsm_replay *p, const struct tsm_recorded_failure *e, char *out,
+                            size_t size)
+{
+    if (e->command_count == 1)
+        name_command(p, e->commands[0], out, size);
+    else if (e->command_count)
+        tsm_format(out, size, "one of %zu commands, records %llu to %llu", e->command_count,
+                   (ull)e->commands[0], (ull)e->commands[e->command_count - 1]);
+    else
+        tsm_format(out, size, "a command that is not known");
+}
+
+/* Writes how the commands of a context ended in the recording, and where that was said. */
+static void name_recorded(struct tsm_replay *p, const struct tsm_recorded_failure *e, char *out,
+                          size_t size)
+{
+    char commands[128];
+
+    name_candidates(p, e, commands, sizeof(commands));
+    tsm_format(out, size, "%s of %s, which record %llu, %s, said", e->name, commands, (ull)e->seq,
+               e->schema->name);
+}
+
+static void answer_other_failure(struct tsm_replay *p)
+{
+    const struct tsm_recorded_failure *e = p->failed;
+    char recorded[256], command[128];
+
+    name_recorded(p, e, recorded, sizeof(recorded));
+    if (e->end == TSM_FAILURE_NONE) {
+        answer(&p->result, TSM_DIFFERENT, "no command failed; recorded: %s", recorded);
+        return;
+    }
+    tsm_format(command, sizeof(command), "a command");
+    if (e->found.has_command)
+        name_command(p, e->found.seq, command, sizeof(command));
+    answer(&p->result, TSM_DIFFERENT, "%s gave %s; recorded: %s", command, e->found.name, recorded);
+}
+
 static void answer_different(struct tsm_replay *p)
 {
     const struct tsm_difference *d = &p->verify.first;
+
+    if (!p->verify.difference_count) {
+        answer_other_failure(p);
+        return;
+    }
 
     if (d->place[0]) {
         answer(&p->result, TSM_DIFFERENT,
@@ -80,21 +136,35 @@ static bool is_recorded_late(struct tsm_replay *p, uint64_t at)
     return is_late;
 }
 
+/* Returns the record behind the first difference. */
+static uint64_t first_seq(const struct tsm_replay *p)
+{
+    if (!p->verify.difference_count)
+        return p->failed->seq;
+    return p->verify.first_result_seq;
+}
+
+/* Returns how many addresses could not be had until the first difference. */
+static uint64_t translated_count(const struct tsm_replay *p)
+{
+    return p->verify.difference_count ? p->verify.first_translated : p->result.translated_count;
+}
+
 /* Answers "cannot tell" if something that came before the difference can be its reason. Returns
  * whether it did. */
 static bool is_explained(struct tsm_replay *p)
 {
     struct tsm_replay_result *r = &p->result;
     const struct tsm_plan *plan = &p->plan;
-    const uint64_t at = p->verify.first_result_seq;
+    const uint64_t at = first_seq(p);
     const uint64_t before = p->scheduled ? UINT64_MAX : at; /* what a schedule has before it */
     char names[160];
 
-    if (p->verify.first_translated) {
+    if (translated_count(p)) {
         answer(r, TSM_CANNOT_TELL,
                "%llu of %llu results differ, but %llu recorded addresses could not be had, which "
                "may be why",
-               (ull)r->difference_count, (ull)r->checksum_count, (ull)p->verify.first_translated);
+               (ull)r->difference_count, (ull)r->checksum_count, (ull)translated_count(p));
         return true;
     }
     if (plan->harmful.count && plan->harmful.first_seq < before) {
@@ -241,6 +311,8 @@ static bool is_uncompared(struct tsm_replay *p)
         "others may have written the same bytes by then: another command, or the program, which "
         "could "
         "see in its memory that they were there",
+        "commands failed in the replay before they were there, as they had in the recording",
+        "of the commands that can have failed not all were sent, or others may have failed",
         "by the schedule other commands were carried out by then",
     };
     const struct tsm_verify *v = &p->verify;
@@ -348,13 +420,27 @@ static int answer_nothing(struct tsm_replay *p)
 
 /* ---- the verdict -------------------------------------------------------------------------- */
 
+/* Describes the first failure that came as recorded. */
+static void name_failure(struct tsm_replay *p)
+{
+    const struct tsm_recorded_failure *e = p->failures.list;
+
+    while (e->end != TSM_FAILURE_AS_RECORDED)
+        e++;
+    name_recorded(p, e, p->result.failure, sizeof(p->result.failure));
+}
+
 static void count(struct tsm_replay *p)
 {
     struct tsm_replay_result *r = &p->result;
 
     tsm_verify_end(&p->verify);
-    r->checksum_count = p->verify.comparison_count;
-    r->difference_count = p->verify.difference_count;
+    r->failure_count = p->failure_count + (p->failed != NULL);
+    r->checksum_count = p->verify.comparison_count + r->failure_count;
+    r->fails_otherwise = p->failed != NULL;
+    r->difference_count = p->verify.difference_count + r->fails_otherwise;
+    if (p->failure_count)
+        name_failure(p);
     r->uncompared_count = tsm_verify_uncompared(&p->verify);
     r->timed_count = p->verify.timed_count + p->verify.uncompared_counts[TSM_UNCOMPARED_TIMES];
 }

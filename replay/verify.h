@@ -19,6 +19,8 @@ enum tsm_uncompared {
     TSM_UNCOMPARED_TIMES,   /* it holds times of the GPU, which are others in each run */
     TSM_UNCOMPARED_TAKEN,   /* what was recorded took its place: the program may have written it */
     TSM_UNCOMPARED_SHARED,  /* another command, or the program, may have written some of it */
+    TSM_UNCOMPARED_FAILED,  /* commands failed in the replay before it was there, as recorded */
+    TSM_UNCOMPARED_FAILURE, /* a failure: which command failed in the replay is not known */
     TSM_UNCOMPARED_ORDER,   /* by a schedule memory holds something else at that moment */
     TSM_UNCOMPARED_COUNT
 };
@@ -31,6 +33,7 @@ struct tsm_verify {
     void (*on_difference)(void *user, const struct tsm_difference *difference);
     void *user;
 
+    bool has_failed; /* commands of what the next result belongs to */
     uint64_t comparison_count;
     uint64_t last_seq; /* of the last record that was compared */
     uint64_t difference_count;

@@ -74,6 +74,14 @@ static int find_stuck(struct tsm_replay *p, bool *is_stuck)
     return error;
 }
 
+/* A stream was waited for. Where commands have failed, that says nothing of those on it. */
+static void note_complete(struct tsm_replay *p, struct tsm_track *track)
+{
+    if (!atomic_load(&p->failures.any))
+        track->complete_position = track->position;
+    track->may_stay = false;
+}
+
 int tsm_walk_wait_for_stream(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
@@ -85,10 +93,8 @@ int tsm_walk_wait_for_stream(struct tsm_replay *p, uint32_t stream)
     error = tsm_worker_add(track->worker, &job, NULL);
     if (!error)
         error = await_last(p, track->worker);
-    if (!error) {
-        track->complete_position = track->position;
-        track->may_stay = false;
-    }
+    if (!error)
+        note_complete(p, track);
     p->last_complete_ns = tsm_monotonic_ns();
     return error;
 }
@@ -108,8 +114,7 @@ static int wait_for_streams(struct tsm_replay *p)
         struct tsm_track *track = &p->order.tracks[i];
         if (!track->worker || (!p->is_alone && (error = await_last(p, track->worker))))
             continue;
-        track->complete_position = track->position;
-        track->may_stay = false;
+        note_complete(p, track);
     }
     return error;
 }
@@ -221,6 +226,7 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
         error = tsm_walk_wait_for_stream(p, (uint32_t)stream);
     if (error)
         return error;
+    tsm_failures_spoil(p, (uint32_t)stream);
     equal = is_readback ? tsm_verify_readback(&p->verify, record, schema)
                         : tsm_verify_checksum(&p->verify, record, schema);
     if (equal >= 0)
@@ -238,14 +244,16 @@ static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
     if (error || is_stuck)
         return error;
     error = tsm_walk_wait_for_device(p);
-    return error ? error : tsm_verify_regions(&p->verify, record);
+    if (error || atomic_load(&p->failures.any)) /* not all memory can be read */
+        return error;
+    return tsm_verify_regions(&p->verify, record);
 }
 
 /* ---- records on no stream ----------------------------------------------------------------- */
 
 /* Carries out a record on the host's worker: the main thread goes on if the call never returns. */
-static int do_host(struct tsm_replay *p, const struct sbt_record *record,
-                   const struct sbt_schema *schema, enum tsm_job_kind kind)
+int tsm_walk_host(struct tsm_replay *p, const struct sbt_record *record,
+                  const struct sbt_schema *schema, enum tsm_job_kind kind)
 {
     struct tsm_job job = {.kind = kind, .record = record, .schema = schema};
     int error = p->is_alone ? 0 : tsm_order_before_host(&p->order);
@@ -276,7 +284,7 @@ static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
         error = tsm_worker_add(p->host, &job, NULL);
     if (!error)
         error = await_last(p, p->host);
-    if (!error && track->complete_position < signal->position)
+    if (!error && track->complete_position < signal->position && !atomic_load(&p->failures.any))
         track->complete_position = signal->position;
     p->last_complete_ns = tsm_monotonic_ns();
     return error;
@@ -303,7 +311,7 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
     int error;
 
     if (owns_sync(p, record))
-        error = do_host(p, record, schema, TSM_JOB_SYNC);
+        error = tsm_walk_host(p, record, schema, TSM_JOB_SYNC);
     else if (p->is_alone)
         error = wait_in_order(p, record->stream == SBT_STREAM_NONE);
     else if (record->stream != SBT_STREAM_NONE)
@@ -425,6 +433,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     if (!error)
         error = after_command(p, record, schema, *place);
     p->result.command_count++;
+    tsm_recorded_failures_sent(&p->failures, record->seq);
     return error;
 }
 
@@ -437,7 +446,7 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
 
     /* One that only sends may return when the bytes have left the program. */
     if (!error && sbt_schema_role(schema, SBT_ROLE_HOST_DST) >= 0 &&
-        track->complete_position < position_of(p, record))
+        !atomic_load(&p->failures.any) && track->complete_position < position_of(p, record))
         track->complete_position = position_of(p, record);
     return error;
 }
@@ -540,7 +549,7 @@ static int do_loaded(struct tsm_replay *p, const struct sbt_record *record,
 {
     if (!p->from || !record->slot_count || record->slots[0] != p->from->number)
         return 0;
-    return do_host(p, record, schema, TSM_JOB_HOST);
+    return tsm_walk_host(p, record, schema, TSM_JOB_HOST);
 }
 
 static int do_core(struct tsm_replay *p, const struct sbt_record *record,
@@ -557,13 +566,13 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
             return 0; /* by a command, which carries it out when it runs */
         if (p->scheduled)
             tsm_schedule_run_host_write(p, record, schema);
-        return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
+        return is_needed(p, record) ? tsm_walk_host(p, record, schema, TSM_JOB_HOST) : 0;
     case SBT_CORE_COMPLETE:
         if (!p->backend->sync || !p->backend->sync->reached || record->seq < p->plan.from_seq ||
             !is_needed(p, record))
             return 0;
         return p->scheduled ? tsm_schedule_run_wait(p, record, schema)
-                            : do_host(p, record, schema, TSM_JOB_REACHED);
+                            : tsm_walk_host(p, record, schema, TSM_JOB_REACHED);
     case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
         if (record->seq >= p->plan.from_seq)
             return tsm_walk_wait_for_device(p);
@@ -585,7 +594,7 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
     int error;
 
     if (record->flags & SBT_RECORD_CAPTURED)
-        return do_host(p, record, schema, TSM_JOB_HOST);
+        return tsm_walk_host(p, record, schema, TSM_JOB_HOST);
     switch (schema->kind) {
     case SBT_KIND_META:
         return 0;
@@ -597,14 +606,14 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
         /* Most change nothing; one that tells an address may have to be asked again. */
         if (sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0)
             return 0;
-        return do_host(p, record, schema, TSM_JOB_HOST);
+        return tsm_walk_host(p, record, schema, TSM_JOB_HOST);
     case SBT_KIND_SYNC:
         return p->scheduled ? tsm_schedule_run_wait(p, record, schema) : do_sync(p, record, schema);
     case SBT_KIND_COMMAND:
     case SBT_KIND_SIGNAL:
     case SBT_KIND_WAIT:
         if (record->stream == SBT_STREAM_NONE)
-            return do_host(p, record, schema, TSM_JOB_HOST);
+            return tsm_walk_host(p, record, schema, TSM_JOB_HOST);
         if (p->scheduled)
             return tsm_schedule_run_command(p, record, schema);
         pulled = find_pulled(p, record);
@@ -612,7 +621,7 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
                       : tsm_walk_command(p, record, schema);
     default:
         error = p->scheduled ? tsm_schedule_run_destroy(p, record, schema) : 0;
-        return error ? error : do_host(p, record, schema, TSM_JOB_HOST);
+        return error ? error : tsm_walk_host(p, record, schema, TSM_JOB_HOST);
     }
 }
 
@@ -631,13 +640,13 @@ static int do_early(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_KIND_SIGNAL:
     case SBT_KIND_WAIT:
         p->result.jumped_count++;
-        return fast_forwards(p) ? do_host(p, record, schema, TSM_JOB_FAST_FORWARD) : 0;
+        return fast_forwards(p) ? tsm_walk_host(p, record, schema, TSM_JOB_FAST_FORWARD) : 0;
     case SBT_KIND_QUERY:
         return sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0 ? 0 : do_call(p, record, schema);
     default:
         if (tsm_map_find(&p->plan.dead, record->seq + 1))
             return 0;
-        return fast_forwards(p) ? do_host(p, record, schema, TSM_JOB_FAST_FORWARD)
+        return fast_forwards(p) ? tsm_walk_host(p, record, schema, TSM_JOB_FAST_FORWARD)
                                 : do_call(p, record, schema);
     }
 }
@@ -662,9 +671,12 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     if (error || p->stop)
         return error;
     enum tsm_treatment treatment = tsm_plan_treatment(p->backend->description, record, schema);
+    if (treatment == TSM_TREAT_SKIP && p->failures.count)
+        error = tsm_failures_await(p, record->seq, tsm_walk_wait_for_stream);
     if (treatment != TSM_TREAT_REPLAY) {
-        p->result.skipped_count += treatment != TSM_TREAT_OTHER;
-        return 0;
+        p->result.skipped_count +=
+            treatment != TSM_TREAT_OTHER && !tsm_recorded_failures_of(&p->failures, record->seq);
+        return error;
     }
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)
         return do_core(p, record, schema);
@@ -684,19 +696,9 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
 int tsm_walk_wait(struct tsm_replay *p, const struct sbt_record *record,
                   const struct sbt_schema *schema)
 {
-    return SBT_TYPE_API(record->type) == SBT_API_CORE ? do_host(p, record, schema, TSM_JOB_REACHED)
-                                                      : do_sync(p, record, schema);
-}
-
-int tsm_walk_await_placed(struct tsm_replay *p, const struct sbt_record *record,
-                          const struct sbt_schema *schema)
-{
-    int error = do_host(p, record, schema, TSM_JOB_AWAIT);
-
-    if (!error)
-        error = settle_host(p);
-    p->last_complete_ns = tsm_monotonic_ns();
-    return error;
+    return SBT_TYPE_API(record->type) == SBT_API_CORE
+               ? tsm_walk_host(p, record, schema, TSM_JOB_REACHED)
+               : do_sync(p, record, schema);
 }
 
 /* Does what options.inspect asks for. */
@@ -772,6 +774,8 @@ int tsm_walk(struct tsm_replay *p)
             error = inspect(p, record);
         if (!error && p->crew->error)
             error = tsm_crew_error(p->crew);
+        if (!error && p->failures.count)
+            error = tsm_failures_judge(p);
         if (p->options.progress && ++done % PROGRESS_RECORDS == 0)
             p->options.progress(p->options.user, done, p->plan.record_count);
     }
@@ -782,6 +786,8 @@ int tsm_walk(struct tsm_replay *p)
         error = tsm_schedule_run_before(p, UINT64_MAX);
     if (!error)
         error = end(p);
+    if (!error && p->failures.count)
+        error = tsm_failures_end(p);
     if (!error && p->scheduled)
         error = tsm_schedule_run_settle(p);
     if (!error && p->options.progress)

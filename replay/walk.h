@@ -14,10 +14,9 @@ int tsm_walk_command(struct tsm_replay *p, const struct sbt_record *record,
 int tsm_walk_wait(struct tsm_replay *p, const struct sbt_record *record,
                   const struct sbt_schema *schema);
 
-/* Waits for commands that a schedule sent to streams of the replay's own: backend->schedule->await.
- */
-int tsm_walk_await_placed(struct tsm_replay *p, const struct sbt_record *record,
-                          const struct sbt_schema *schema);
+/* Gives the host's worker a job of that kind (replay/worker.h). */
+int tsm_walk_host(struct tsm_replay *p, const struct sbt_record *record,
+                  const struct sbt_schema *schema, enum tsm_job_kind kind);
 
 /* Waits until what was given to the stream's worker is sent. */
 int tsm_walk_await_sent(struct tsm_replay *p, uint32_t stream);

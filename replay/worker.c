@@ -8,10 +8,11 @@
 #include "base/random.h"
 #include "base/text.h"
 
-#define PATIENCE_NS 5000000000u /* with what is still under way when a replay has failed */
-#define SLICE_NS    20000000u   /* how often a waiting main thread looks at errors and the clock */
-#define PATIENCE    10          /* slices: longer than any submission takes that does not wait */
-#define THREADS_MAX 1024u       /* beyond it those end that have nothing to do */
+#define PATIENCE_NS   5000000000u /* with what is still under way when a replay has failed */
+#define SLICE_NS      20000000u /* how often a waiting main thread looks at errors and the clock */
+#define PATIENCE      10        /* slices: longer than any submission takes that does not wait */
+#define EXECUTE_TIMES 10u       /* the timeout, at most: so long kernels may execute and none end */
+#define THREADS_MAX   1024u     /* beyond it those end that have nothing to do */
 
 struct job {
     enum tsm_job_kind kind;
@@ -247,6 +248,8 @@ static void *work(void *user)
         if (!w->crew->error) {
             begin(w, job);
             error = carry_out(w, job);
+            if (error < 0 && tsm_recorded_failures_take(w->crew->failures))
+                error = 0;
             if (error < 0)
                 keep_error(w->crew, job, error);
         }
@@ -553,10 +556,13 @@ static struct tsm_worker *find_stuck(struct tsm_crew *crew)
     return stuck;
 }
 
-static int fail_hung(struct tsm_crew *crew)
+/* `still_ns`: for so long no job was done. */
+static int fail_hung(struct tsm_crew *crew, uint64_t still_ns)
 {
+    const bool executes = still_ns > EXECUTE_TIMES * crew->timeout_ns;
+    const char *nothing = executes ? "nothing has ended, though kernels execute," : "no progress";
     struct tsm_worker *w = find_stuck(crew);
-    double seconds = (double)crew->timeout_ns / 1e9;
+    double seconds = (double)crew->timeout_ns / 1e9 * (executes ? EXECUTE_TIMES : 1);
     const struct tsm_backend_waits *waits = crew->backend->waits;
     char what[320] = "", last[320] = "", shared[256] = "";
     uint64_t seq = 0;
@@ -564,7 +570,7 @@ static int fail_hung(struct tsm_crew *crew)
 
     crew->hung = true;
     if (!w)
-        return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s", seconds);
+        return tsm_fail(TSM_E_DEVICE, "%s for %.3g s", nothing, seconds);
     pthread_mutex_lock(&w->lock);
     stream = w->running ? w->running->stream : w->stream;
     if (w->unfinished.count && stream != SBT_STREAM_NONE) {
@@ -578,11 +584,11 @@ static int fail_hung(struct tsm_crew *crew)
     if (stream == SBT_STREAM_NONE && waits && waits->describe_last)
         waits->describe_last(crew->state, last, sizeof(last));
     if (stream == SBT_STREAM_NONE)
-        return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s: %s%s%s", seconds, what,
+        return tsm_fail(TSM_E_DEVICE, "%s for %.3g s: %s%s%s", nothing, seconds, what,
                         *last ? "; " : "", last);
     if (crew->stall && seq)
         tsm_stall_describe(crew->stall, seq, shared, sizeof(shared));
-    return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s on stream %u: %s%s", seconds, stream,
+    return tsm_fail(TSM_E_DEVICE, "%s for %.3g s on stream %u: %s%s", nothing, seconds, stream,
                     what, shared);
 }
 
@@ -673,21 +679,55 @@ static bool advance(struct tsm_crew *crew, const struct tsm_place *place)
 
 /* ---- waiting ------------------------------------------------------------------------------ */
 
+/* Movement since the main thread waits. */
+struct movement {
+    unsigned long long progress;    /* jobs that were done */
+    uint64_t executed;              /* by commands that were sent */
+    uint64_t moved_ns, executed_ns; /* when they grew */
+};
+
+static uint64_t executed(const struct tsm_crew *crew)
+{
+    const struct tsm_backend_waits *waits = crew->backend->waits;
+
+    return waits && waits->executed ? waits->executed(crew->state) : 0;
+}
+
+/* Notes what has moved. Returns whether a job was done. */
+static bool note_movement(struct tsm_crew *crew, struct movement *m, uint64_t now)
+{
+    const uint64_t count = executed(crew);
+
+    if (count != m->executed)
+        m->executed_ns = now;
+    m->executed = count;
+    if (crew->progress == m->progress)
+        return false;
+    m->progress = crew->progress;
+    m->moved_ns = m->executed_ns = now;
+    return true;
+}
+
+/* A kernel that executes may take long; but nobody can tell whether it will ever end. */
+static bool is_hung(const struct tsm_crew *crew, const struct movement *m, uint64_t now)
+{
+    return now - m->executed_ns > crew->timeout_ns ||
+           now - m->moved_ns > EXECUTE_TIMES * crew->timeout_ns;
+}
+
 int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place)
 {
-    uint64_t moved_ns = tsm_monotonic_ns();
-    unsigned long long progress = crew->progress;
+    const uint64_t begin = tsm_monotonic_ns();
+    struct movement m = {crew->progress, 0, begin, begin};
 
     while (place->worker && !advance(crew, place)) {
         uint64_t now = tsm_monotonic_ns();
-        if (crew->progress != progress) {
-            progress = crew->progress;
-            moved_ns = now;
-        } else if (now - moved_ns > crew->timeout_ns) {
-            return fail_hung(crew);
-        } else if (crew->stall && tsm_stall_look(crew->stall, crew->at, progress, now - moved_ns)) {
-            moved_ns = now;
-        }
+        if (note_movement(crew, &m, now))
+            continue;
+        if (is_hung(crew, &m, now))
+            return fail_hung(crew, now - m.moved_ns);
+        if (crew->stall && tsm_stall_look(crew->stall, crew->at, m.progress, now - m.moved_ns))
+            m.moved_ns = m.executed_ns = now;
     }
     return tsm_crew_error(crew);
 }

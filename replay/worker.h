@@ -17,6 +17,7 @@
 #ifndef REPLAY_WORKER_H
 #define REPLAY_WORKER_H
 
+#include "replay/recorded_failures.h"
 #include "replay/stall.h"
 
 #include <pthread.h>
@@ -48,8 +49,9 @@ struct tsm_crew {
     struct tsm_backend_state *state;
     struct sbt_reader *reader;
     uint64_t timeout_ns;
-    uint64_t permute, delay;     /* as in struct tsm_replay_options */
-    struct tsm_stall *stall;     /* NULL: nobody looks at what stands still */
+    uint64_t permute, delay;                /* as in struct tsm_replay_options */
+    struct tsm_stall *stall;                /* NULL: nobody looks at what stands still */
+    struct tsm_recorded_failures *failures; /* errors that are none of the replay's */
     const struct sbt_record *at; /* what the main thread is at: its number and time only */
 
     struct tsm_worker *workers; /* a list; changed by the main thread only */
@@ -97,8 +99,9 @@ struct tsm_place tsm_worker_last(struct tsm_worker *w);
 
 bool tsm_place_reached(const struct tsm_place *place);
 
-/* Waits for a place, from the main thread. TSM_E_DEVICE: no worker finished a job for timeout_ns;
- * the message names the command and its stream. Returns any worker's error, too. */
+/* Waits for a place, from the main thread. TSM_E_DEVICE: no worker finished a job for timeout_ns,
+ * and nothing was executed that the backend knows of (executed()), or for ten times as long; the
+ * message names the command and its stream. Returns any worker's error, too. */
 int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place);
 
 #endif

@@ -29,7 +29,8 @@ static int add_failure(struct tsm_failures *f, const struct tsm_call_node *call,
                                              .call_ns = record->time_ns,
                                              .told_ns = record->time_ns + record->duration_ns,
                                              .schema = call->schema,
-                                             .result = result}))
+                                             .result = result,
+                                             .number = record->result}))
         return no_memory();
     *place = f->count;
     return 0;

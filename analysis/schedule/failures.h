@@ -17,6 +17,7 @@ struct tsm_failure {
     uint64_t owner, seq, call_ns, told_ns; /* owner: key, as of streams */
     const struct sbt_schema *schema;
     const char *result;
+    int64_t number;        /* of the result */
     uint32_t count, first; /* commands that may have failed, and the first of them */
 };
 

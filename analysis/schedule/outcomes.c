@@ -60,12 +60,25 @@ static int add_core(void *user, const struct sbt_record *record)
 /* ---- commands that have finished --------------------------------------------------------------
  */
 
+/* Returns the failure that a command was sent before; NULL: there is none. */
+static struct tsm_failure *failure_after(const struct making *m,
+                                         const struct tsm_workload_command *c)
+{
+    struct tsm_failure *f = tsm_failures_find(&m->out->failures, m->w->streams[c->stream].owner);
+
+    return f && m->w->steps[c->step].call_ns < f->told_ns ? f : NULL;
+}
+
+/* A wait behind the failure of the context is one in a context that was made again. */
 static bool is_told(const struct making *m, const struct tsm_workload_command *c)
 {
     const struct tsm_command_node node = {
         .stream = m->w->streams[c->stream].number, .position = c->position, .part = UINT32_MAX};
+    const struct tsm_host_wait *wait = tsm_host_waits_find(&m->waits, &node);
+    const struct tsm_failure *failure = failure_after(m, c);
 
-    return c->recorded.kind == TSM_TIME_MEASURED || tsm_host_waits_find(&m->waits, &node);
+    return c->recorded.kind == TSM_TIME_MEASURED ||
+           (wait && (!failure || wait->known_ns <= failure->told_ns));
 }
 
 static bool is_behind(const struct making *m, const struct tsm_workload_command *c)
@@ -209,10 +222,7 @@ static void find_unfinished(const struct making *m)
 
 static struct tsm_failure *failure_of(const struct making *m, uint32_t place)
 {
-    const struct tsm_workload_command *c = &m->w->commands[place];
-    struct tsm_failure *f = tsm_failures_find(&m->out->failures, m->w->streams[c->stream].owner);
-
-    return f && is_unfinished(m, place) && m->w->steps[c->step].call_ns < f->told_ns ? f : NULL;
+    return is_unfinished(m, place) ? failure_after(m, &m->w->commands[place]) : NULL;
 }
 
 /* Events, waits and functions of the program do not fail. */

@@ -268,4 +268,8 @@ struct ptx_launch {
  * thread-instructions, may be NULL. */
 int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *instructions_out);
 
+/* Counts warp instructions of all launches of the process so far, but for those of loops that poll
+ * memory which does not change. Any thread. */
+uint64_t ptx_progress(void);
+
 #endif

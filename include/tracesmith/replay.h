@@ -122,7 +122,7 @@ struct tsm_replay_options {
                              process, with all that it may do; else in a sandbox, or not */
     bool validate;        /* Vulkan: run the validation layer, count its errors */
     bool no_checkpoint;   /* run everything before the range instead of loading a checkpoint */
-    uint64_t timeout_ns;  /* without progress; 0: 60 s */
+    uint64_t timeout_ns;  /* without progress (docs/verdict.md); 0: 60 s */
     uint8_t fresh_memory; /* byte that fresh device memory is filled with */
     const struct tsm_inspect *inspect; /* NULL: nothing is inspected */
     const struct tsm_shader_replacement *shaders;
@@ -147,6 +147,9 @@ struct tsm_replay_result {
     uint64_t interrupted_count; /* checkpoints that are not whole, and were not used */
     uint64_t stream_count;
     uint64_t checksum_count; /* comparisons made */
+    uint64_t failure_count;  /* ... of them of commands that had failed in the recording */
+    char failure[256];       /* the first of those that failed as recorded; "": there is none */
+    bool fails_otherwise;    /* one did not: it is a difference */
     uint64_t difference_count;
     uint64_t uncompared_count; /* recorded results that could not be compared; with any, not SAME */
     uint64_t timed_count; /* results that differ where the GPU wrote times: those of nothing else

@@ -104,6 +104,13 @@ def check_rejected():
     assert ends(answer) == [('fill', 'not finished', 'unknown', None)], ends(answer)
 
 
+def check_reset():
+    """What is waited for in the context that was made again says nothing of the one that failed."""
+    answer = record('faults', 'reset', 'wild')
+    assert ends(answer) == [('may_fail', 'failed', None, None)], ends(answer)
+    check_failure(answer, 1)
+
+
 def check_hung():
     answer = record_killed('fails', 'forever', said='sent', TS_GPU_TIME='1')
     assert ends(answer) == [('forever', 'not finished', 'running', None), ('cuEventRecord', 'not finished', 'stream', 'forever'),
@@ -130,6 +137,7 @@ def main():
             assert not ends(answer) and not answer['failures'], (words, settings, ends(answer))
     check_among()
     check_rejected()
+    check_reset()
     check_hung()
     check_text()
 

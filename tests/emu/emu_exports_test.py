@@ -11,9 +11,10 @@ exported = {line.split()[2] for line in nm.stdout.splitlines()}
 described = set(re.findall(r'^TSM_CUDA_CALL\(\d+, (\w+),', open(calls).read(), re.M))
 assert len(described) > 600, len(described)
 assert not described - exported, sorted(described - exported)
-# Beside those two functions of ours: api/cuda/abi_times.h, abi_place.h.
-assert {'tsm_emu_times', 'tsm_emu_place'} <= exported
-others = {name for name in exported - described - {'tsm_emu_times', 'tsm_emu_place'} if not re.match(r'cu\w*(GL|EGL|Egl|VDPAU)', name)}
+# Beside those, functions of ours: api/cuda/abi_*.h.
+OURS = {'tsm_emu_times', 'tsm_emu_place', 'tsm_emu_outcomes', 'tsm_emu_setup'}
+assert OURS <= exported
+others = {name for name in exported - described - OURS if not re.match(r'cu\w*(GL|EGL|Egl|VDPAU)', name)}
 assert not others, sorted(others)
 dynamic = subprocess.run(['readelf', '-d', library], check=True, stdout=subprocess.PIPE, text=True).stdout
 assert 'libcuda.so.1' in dynamic

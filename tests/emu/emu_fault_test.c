@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "api/cuda/abi_outcomes.h"
 #include "api/cuda/abi_times.h"
 #include "tests/emu/emu_kernels.h"
 #include "tests/emu/emu_test.h"
@@ -50,11 +51,29 @@ static struct tsm_emu_ticket *store_timed(CUmodule m, CUdeviceptr where, unsigne
 {
     const struct tsm_emu_times *times =
         ((tsm_emu_times_function)dlsym(RTLD_DEFAULT, TSM_EMU_TIMES_SYMBOL))();
+    const struct tsm_emu_outcomes *outcomes =
+        ((tsm_emu_outcomes_function)dlsym(RTLD_DEFAULT, TSM_EMU_OUTCOMES_SYMBOL))();
     struct tsm_emu_ticket *ticket = times->begin();
 
+    outcomes->mark(value);
     store(m, where, value);
+    outcomes->mark(0);
     times->end(ticket);
     return ticket;
+}
+
+/* The device says which command failed, of the one context that has. */
+static void check_failure(CUcontext good, CUcontext bad, unsigned marked)
+{
+    const struct tsm_emu_outcomes *outcomes =
+        ((tsm_emu_outcomes_function)dlsym(RTLD_DEFAULT, TSM_EMU_OUTCOMES_SYMBOL))();
+    uint64_t number = 0;
+    int result = 0;
+
+    CHECK(!outcomes->failure(good, &result, &number));
+    CHECK(outcomes->failure(bad, &result, &number));
+    CHECK_EQ_INT(result, CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK_EQ_INT(number, marked);
 }
 
 int main(void)
@@ -81,6 +100,7 @@ int main(void)
     FAILS(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQ_INT(told, CUDA_ERROR_ILLEGAL_ADDRESS);
     check_times(tickets);
+    check_failure(good, bad, 2);
     FAILS(cuMemAlloc_v2(&freed, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
     FAILS(cuStreamCreate(&s, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
     FAILS(cuStreamSynchronize(NULL), CUDA_ERROR_ILLEGAL_ADDRESS);

@@ -27,6 +27,15 @@ static inline void must(int result)
     }
 }
 
+/* Returns the value of a metadata entry: TS_TEST_METADATA=NAME=VALUE is another one. */
+static inline const char *metadata_of(const char *name, const char *value)
+{
+    const char *other = getenv("TS_TEST_METADATA");
+    const size_t size = strlen(name);
+
+    return other && !strncmp(other, name, size) && other[size] == '=' ? other + size + 1 : value;
+}
+
 /* Copies the tables that describe records and that records refer to. */
 static inline void copy_tables(struct sbt_writer *w, struct sbt_reader *r)
 {
@@ -36,12 +45,17 @@ static inline void copy_tables(struct sbt_writer *w, struct sbt_reader *r)
 
     for (size_t i = 0; i < sbt_reader_metadata_count(r); i++) {
         sbt_reader_metadata(r, i, &name, &value);
-        must(sbt_writer_metadata(w, name, value));
+        must(sbt_writer_metadata(w, name, metadata_of(name, value)));
     }
     for (size_t i = 0; i < sbt_reader_struct_count(r); i++)
         must(sbt_writer_struct(w, sbt_reader_struct_at(r, i)));
-    for (size_t i = 0; i < sbt_reader_schema_count(r); i++)
-        must(sbt_writer_schema(w, sbt_reader_schema_at(r, i)));
+    for (size_t i = 0; i < sbt_reader_schema_count(r); i++) {
+        const struct sbt_schema *schema = sbt_reader_schema_at(r, i);
+        const struct sbt_enum *results = sbt_reader_enum(r, schema->result_enum);
+        must(sbt_writer_schema(w, schema));
+        if (results)
+            must(sbt_writer_enum(w, results));
+    }
     for (uint32_t id = 1; (text = sbt_reader_string(r, id)); id++)
         must(sbt_writer_string(w, id, text, strlen(text)));
     for (uint32_t id = 1; (count = sbt_reader_stack(r, id, &frames)) > 0; id++)

@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+import verdict_failures
+
 BIN = pathlib.Path(os.environ['TEST_BIN'])
 EMU = os.environ['TEST_EMU']
 PROGRAMS = pathlib.Path(os.environ['TEST_PROGRAMS'])
@@ -224,6 +226,9 @@ def explained_by_mixed_writes():
 def released():
     trace = hsa('hsa_releases', 'unseen')
     return replay(trace, '--timeout', '8')
+
+
+verdict_failures.add_cases(row, cuda, altered, find, replay)
 
 
 @row('R28', 'in a thread that may have told another one')

@@ -78,9 +78,11 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(replay_values, device),
      .argument = "DEVICE",
-     .help = "Where to: a device's number (0, 1, ...), or emu for the software GPU. Default: the "
-             "first device that the trace fits. Vulkan: also part of its name, or its UUID, as "
-             "vulkaninfo has them."},
+     .help =
+         "Where to: a device's number (0, 1, ...), or emu for the software GPU, which is set up "
+         "as the recorded machine (TS_EMU_CC and others of docs/emu.md change that). Default: the "
+         "first device that the trace fits. Vulkan: also part of its name, or its UUID, as "
+         "vulkaninfo has them."},
     {.name = "gpu",
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(replay_values, device),
@@ -164,7 +166,9 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_SECONDS,
      .offset = TSM_FIELD(replay_values, timeout_s),
      .argument = "SECONDS",
-     .help = "Give up after so long without progress. Default: 60."},
+     .help = "Give up after so long without progress. A kernel makes progress as long as the "
+             "software GPU executes it, other than by polling memory; but for no more than ten "
+             "times as long. Default: 60."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, json),
@@ -292,15 +296,37 @@ static void tell_loops(const struct tsm_replay_result *r)
                  r->loop_kept ? "memory and states were set back" : "all objects were recreated");
 }
 
+/* Failures are not among the checksums. */
+static void print_same(const struct tsm_replay_result *r)
+{
+    const uint64_t equal_count = r->checksum_count - r->failure_count;
+
+    printf(", %s", tsm_paint(TSM_PAINT_GOOD));
+    if (equal_count || !r->failure_count)
+        printf("all %" PRIu64 " checksums equal%s", equal_count, r->failure_count ? ", " : "");
+    if (r->failure_count)
+        printf("fails as recorded: %s", tsm_clean(r->failure));
+    printf("%s\n", tsm_paint(TSM_PAINT_NONE));
+}
+
+static void print_different(const struct tsm_replay_result *r)
+{
+    printf(", %s", tsm_paint(TSM_PAINT_BAD));
+    if (r->difference_count > r->fails_otherwise)
+        printf("%" PRIu64 " of %" PRIu64 " checksums differ", r->difference_count,
+               r->checksum_count);
+    else
+        printf("%s", tsm_clean(r->why));
+    printf("%s\n", tsm_paint(TSM_PAINT_NONE));
+}
+
 static void print_result(const struct tsm_replay_result *r)
 {
     print_counts(r);
     if (r->verdict == TSM_SAME)
-        printf(", %sall %" PRIu64 " checksums equal%s\n", tsm_paint(TSM_PAINT_GOOD),
-               r->checksum_count, tsm_paint(TSM_PAINT_NONE));
+        print_same(r);
     else if (r->verdict == TSM_DIFFERENT)
-        printf(", %s%" PRIu64 " of %" PRIu64 " checksums differ%s\n", tsm_paint(TSM_PAINT_BAD),
-               r->difference_count, r->checksum_count, tsm_paint(TSM_PAINT_NONE));
+        print_different(r);
     else
         printf(", %s%s: %s%s\n", tsm_paint(TSM_PAINT_WARN),
                r->verdict == TSM_CANNOT_TELL ? "cannot tell" : "played, nothing to compare",
@@ -361,6 +387,9 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "stream_count", r->stream_count);
     tsm_json_put_u64(j, "checksum_count", r->checksum_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);
+    tsm_json_put_u64(j, "failure_count", r->failure_count);
+    tsm_json_put_string(j, "failure", r->failure);
+    tsm_json_put_bool(j, "fails_otherwise", r->fails_otherwise);
     tsm_json_put_u64(j, "uncompared_count", r->uncompared_count);
     tsm_json_put_u64(j, "timed_count", r->timed_count);
     tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
@@ -431,6 +460,10 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->checksum_count += one->checksum_count;
     all->difference_count += one->difference_count;
     all->uncompared_count += one->uncompared_count;
+    all->failure_count += one->failure_count;
+    all->fails_otherwise |= one->fails_otherwise;
+    if (*one->failure)
+        memcpy(all->failure, one->failure, sizeof(all->failure));
     all->timed_count += one->timed_count;
     all->unmodelled_count += one->unmodelled_count;
     all->tainted_count += one->tainted_count;

@@ -15,6 +15,12 @@ struct telling {
     const char *api; /* NULL: there is only one */
 };
 
+/* Commands may have failed otherwise, and no bytes differ. */
+static bool has_difference(const struct tsm_arm_result *arm)
+{
+    return arm->verdict == TSM_DIFFERENT && arm->difference.call;
+}
+
 static void tell_text(const struct telling *t, const struct tsm_arm_result *arm)
 {
     static const enum tsm_paint paints[] = {TSM_PAINT_GOOD, TSM_PAINT_BAD, TSM_PAINT_WARN,
@@ -25,7 +31,7 @@ static void tell_text(const struct telling *t, const struct tsm_arm_result *arm)
            tsm_paint(paints[arm->verdict]), tsm_verdict_name(arm->verdict),
            tsm_paint(TSM_PAINT_NONE), arm->verdict == TSM_SAME ? "" : ": ",
            arm->verdict == TSM_SAME ? "" : tsm_clean(arm->why));
-    if (arm->verdict == TSM_DIFFERENT)
+    if (has_difference(arm))
         tsm_difference_print(&arm->difference, t->reader, t->symbols);
     fflush(stdout);
 }
@@ -39,7 +45,7 @@ static void tell_json(const struct telling *t, const struct tsm_arm_result *arm)
     tsm_json_put_u64(t->json, "run_count", arm->run_count);
     tsm_json_put_string(t->json, "verdict", tsm_verdict_name(arm->verdict));
     tsm_json_put_string(t->json, "why", arm->why);
-    if (arm->verdict == TSM_DIFFERENT) {
+    if (has_difference(arm)) {
         tsm_json_put_bool(t->json, "exact", arm->is_exact);
         tsm_json_name(t->json, "difference");
         tsm_difference_json(t->json, &arm->difference, t->reader, t->symbols);

@@ -94,8 +94,11 @@ CUdevice cuda_arg_device(struct cuda_args *args, uint32_t slot)
     int device = args->replay->device_first + recorded;
 
     if (!args->error && (recorded < 0 || device >= args->replay->device_count))
-        args->error = tsm_fail(TSM_E_UNSUPPORTED, "wants device %d; there are %d", recorded,
-                               args->replay->device_count - args->replay->device_first);
+        args->error = tsm_fail(TSM_E_UNSUPPORTED, "wants device %d; there are %d%s", recorded,
+                               args->replay->device_count - args->replay->device_first,
+                               args->replay->library.is_emu
+                                   ? "; TS_EMU_DEVICES sets how many the software GPU has"
+                                   : "");
     return device;
 }
 

@@ -135,9 +135,11 @@ static int backend_prepare(struct tsm_backend_state *state)
     cuda_functions_prepare(&replay->functions);
     tsm_address_space_keep(&replay->memory.device, PROT_NONE);
     tsm_address_space_keep(&replay->memory.host, PROT_NONE);
-    error = cuda_library_open(&replay->library, replay->options);
-    if (!error)
+    error = cuda_library_open(&replay->library, replay->reader, replay->options);
+    if (!error) {
         cuda_clock_open(replay);
+        cuda_failure_open(replay);
+    }
     if (!error)
         error = choose_device(replay);
     if (!error)
@@ -157,8 +159,12 @@ static uint64_t backend_translated(struct tsm_backend_state *state)
 static int carry_out(struct cuda_replay *replay, const struct sbt_record *record)
 {
     cuda_replay_function function = cuda_replay_find(record->type);
+    int error;
 
-    return function ? function(replay, record) : 0;
+    cuda_failure_mark(replay, record);
+    error = function ? function(replay, record) : 0;
+    cuda_failure_mark(replay, NULL);
+    return error;
 }
 
 /* Puts the bytes of a HOST_WRITE there. Returns whether other bytes were there. */
@@ -471,10 +477,32 @@ static const struct tsm_backend_sync sync_table = {
     .reached = backend_reached,
 };
 
+static uint64_t backend_executed(struct tsm_backend_state *state)
+{
+    return state->replay.outcomes ? state->replay.outcomes->progress() : 0;
+}
+
 static const struct tsm_backend_waits waits_table = {
     .unblock = backend_unblock_waiters,
     .may_stay = backend_may_stay,
     .each_event = backend_each_event,
+    .executed = backend_executed,
+};
+
+static bool backend_failed_here(struct tsm_backend_state *state, uint32_t stream)
+{
+    return cuda_failure_here(&state->replay, stream);
+}
+
+static bool backend_find_failure(struct tsm_backend_state *state, uint32_t stream,
+                                 struct tsm_device_failure *out)
+{
+    return cuda_failure_find(&state->replay, stream, out);
+}
+
+static const struct tsm_backend_failures failures_table = {
+    .is_here = backend_failed_here,
+    .find = backend_find_failure,
 };
 
 static const struct tsm_backend_checkpoint checkpoint_table = {
@@ -588,6 +616,7 @@ const struct tsm_backend cuda_backend = {
     .describe = backend_describe,
     .sync = &sync_table,
     .waits = &waits_table,
+    .failures = &failures_table,
     .checkpoint = &checkpoint_table,
     .timing = &timing_table,
     .schedule = &schedule_table,

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "api/cuda/abi_outcomes.h"
 #include "api/cuda/abi_times.h"
 #include "api/cuda/cuda_replay_calls.h"
 #include "api/cuda/graph_parts.h"
@@ -33,9 +34,15 @@ struct cuda_library {
 };
 
 /* Open the driver that `options` ask for. The software GPU takes the place of a driver or a device
- * that is not there, unless one was asked for. cuInit has succeeded then. */
-int cuda_library_open(struct cuda_library *out, const struct tsm_replay_options *options);
+ * that is not there, unless one was asked for; it is set up as the recording's machine. cuInit has
+ * succeeded then. */
+int cuda_library_open(struct cuda_library *out, const struct sbt_reader *reader,
+                      const struct tsm_replay_options *options);
 void cuda_library_close(struct cuda_library *library);
+
+/* Gives the software GPU, where the library is that and was not initialised, the recorded machine's
+ * settings (emu_setup.c). */
+void cuda_emu_setup(void *library, const struct sbt_reader *reader);
 
 /* TSM_E_DEVICE with the call's name and the driver's name for `result`. */
 int cuda_fail(const struct cuda_real *driver, const char *call, CUresult result);
@@ -549,7 +556,8 @@ struct cuda_replay {
     struct sbt_reader *reader;
     const struct tsm_replay_options *options;
     struct cuda_library library;
-    int device_first; /* recorded device 0 */
+    const struct tsm_emu_outcomes *outcomes; /* NULL: it is not the software GPU */
+    int device_first;                        /* recorded device 0 */
     int device_count;
     struct cuda_memory memory;
     struct cuda_functions functions;
@@ -582,6 +590,16 @@ struct cuda_replay {
     struct tsm_map left_contexts; /* seq + 1 of a command that is sent later -> its context */
     struct cuda_placed placed;
 };
+
+/* ---- commands that failed (failure.c) ---- */
+
+/* The library is open. */
+void cuda_failure_open(struct cuda_replay *replay);
+/* Marks what this thread sends as that of a record; NULL: of none. */
+void cuda_failure_mark(const struct cuda_replay *replay, const struct sbt_record *record);
+/* Implement tsm_backend_failures. */
+bool cuda_failure_here(struct cuda_replay *replay, uint32_t number);
+bool cuda_failure_find(struct cuda_replay *replay, uint32_t number, struct tsm_device_failure *out);
 
 /* ---- what records name (lookup.c) ---- */
 

@@ -19,8 +19,9 @@ struct CUctx_st {
     unsigned api_version;
     unsigned long long id;
     bool is_primary;
-    unsigned use_count; /* cuCtxAttach */
-    atomic_int error;   /* CUresult of the first asynchronous failure; stays */
+    unsigned use_count;   /* cuCtxAttach */
+    atomic_int error;     /* CUresult of the first asynchronous failure; stays */
+    uint64_t failed_mark; /* of the command that failed first; under the scheduler's lock */
     _Atomic size_t limits[EMU_LIMIT_COUNT];
     atomic_int cache_config;
     atomic_int shared_config;
@@ -41,8 +42,9 @@ CUresult emu_context_push(CUcontext context);
 /* Takes the current context off the thread's stack and returns it; NULL when there is none. */
 CUcontext emu_context_pop(void);
 
-/* Keep the first error of an asynchronous command. */
-void emu_context_fail(CUcontext context, CUresult error);
+/* Keeps the first error of an asynchronous command, and the mark of that command. The scheduler's
+ * lock is held. */
+void emu_context_fail(CUcontext context, CUresult error, uint64_t mark);
 
 static inline CUresult emu_context_error(CUcontext context)
 {

@@ -30,11 +30,12 @@ CUcontext emu_context_pop(void)
     return depth ? stack[--depth] : NULL;
 }
 
-void emu_context_fail(CUcontext context, CUresult error)
+void emu_context_fail(CUcontext context, CUresult error, uint64_t mark)
 {
-    int none = CUDA_SUCCESS;
-
-    atomic_compare_exchange_strong(&context->error, &none, (int)error);
+    if (emu_context_error(context))
+        return;
+    context->failed_mark = mark;
+    atomic_store(&context->error, (int)error);
 }
 
 /* ---- entering the driver ---- */

@@ -42,10 +42,41 @@ static void at_exit(void)
 
 /* ---- settings ---- */
 
+#define SETUP_MAX 8
+
+/* Settings that a replayer asked for. */
+static struct {
+    char name[32], value[TSM_MACHINE_TEXT];
+} setup[SETUP_MAX];
+static unsigned setup_count;
+
+__attribute__((visibility("default"))) bool tsm_emu_setup(const char *name, const char *value);
+
+bool tsm_emu_setup(const char *name, const char *value)
+{
+    if (atomic_load(&state) != STATE_NEW || setup_count == SETUP_MAX ||
+        strlen(name) >= sizeof(setup->name) || strlen(value) >= sizeof(setup->value))
+        return false;
+    tsm_format(setup[setup_count].name, sizeof(setup->name), "%s", name);
+    tsm_format(setup[setup_count++].value, sizeof(setup->value), "%s", value);
+    return true;
+}
+
+/* Returns what the environment says, else what a replayer asked for last; NULL: nothing. */
+static const char *setting(const char *name)
+{
+    const char *text = getenv(name);
+
+    for (unsigned i = setup_count; i-- && (!text || !*text);)
+        if (!strcmp(setup[i].name, name))
+            text = setup[i].value;
+    return text;
+}
+
 static unsigned long long number_setting(const char *name, unsigned long long otherwise,
                                          unsigned long long max)
 {
-    const char *text = getenv(name);
+    const char *text = setting(name);
     char *end;
 
     if (!text || !*text)
@@ -65,7 +96,7 @@ static unsigned long long number_setting(const char *name, unsigned long long ot
 static unsigned capability_setting(void)
 {
     static const unsigned known[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 120};
-    const char *text = getenv("TS_EMU_CC");
+    const char *text = setting("TS_EMU_CC");
     char *end;
 
     if (!text || !*text)
@@ -83,8 +114,8 @@ static unsigned capability_setting(void)
 /* A wish for an order is a wish for the same order every time, so it brings serial mode along. */
 static void read_schedule(struct emu_settings *s)
 {
-    const char *text = getenv("TS_EMU_SCHEDULE");
-    const char *mode = getenv("TS_EMU_STREAMS");
+    const char *text = setting("TS_EMU_SCHEDULE");
+    const char *mode = setting("TS_EMU_STREAMS");
 
     s->is_serial = text && *text;
     if (!text || !*text || strcmp(text, "fifo") == 0)
@@ -128,7 +159,7 @@ static void read_one_check(struct emu_settings *s, const char *word, size_t size
 
 static void read_checks(struct emu_settings *s)
 {
-    const char *text = getenv("TS_EMU_CHECK");
+    const char *text = setting("TS_EMU_CHECK");
 
     while (text && *text) {
         size_t size = strcspn(text, ",");
@@ -140,7 +171,7 @@ static void read_checks(struct emu_settings *s)
 
 static const char *text_setting(const char *name)
 {
-    const char *text = getenv(name);
+    const char *text = setting(name);
 
     return text && *text ? strdup(text) : NULL;
 }
@@ -154,7 +185,7 @@ static void read_cache(struct emu_settings *s)
 
 static void read_timeout(struct emu_settings *s)
 {
-    const char *text = getenv("TS_EMU_TIMEOUT");
+    const char *text = setting("TS_EMU_TIMEOUT");
     char *end = NULL;
     double seconds = text && *text ? strtod(text, &end) : 0;
 
@@ -167,7 +198,7 @@ static void read_timeout(struct emu_settings *s)
 
 static void read_drop(struct emu_settings *s)
 {
-    const char *text = getenv("TS_EMU_DROP");
+    const char *text = setting("TS_EMU_DROP");
     char *end = NULL;
     uint64_t percent;
 
@@ -191,8 +222,8 @@ static bool is_late(const struct emu_settings *s)
 /* Virtual time: one command at a time, none of them late. */
 static void read_time(struct emu_settings *s)
 {
-    const char *text = getenv("TS_EMU_TIME");
-    const char *mode = getenv("TS_EMU_STREAMS");
+    const char *text = setting("TS_EMU_TIME");
+    const char *mode = setting("TS_EMU_STREAMS");
     char why[TSM_MACHINE_WHY];
 
     s->is_virtual = text && strcmp(text, "virtual") == 0;
@@ -201,7 +232,7 @@ static void read_time(struct emu_settings *s)
     tsm_machine_init(&s->machine);
     if (!s->is_virtual)
         return;
-    if (tsm_machine_parse(&s->machine, getenv("TS_EMU_MACHINE"), why))
+    if (tsm_machine_parse(&s->machine, setting("TS_EMU_MACHINE"), why))
         emu_warn("TS_EMU_MACHINE: %s; using the default machine", why);
     if (mode && strcmp(mode, "concurrent") == 0)
         emu_warn("TS_EMU_STREAMS=concurrent is ignored: TS_EMU_TIME=virtual needs serial streams");
@@ -219,7 +250,7 @@ static void read_settings(struct emu_settings *s)
     s->fill = (uint8_t)number_setting("TS_EMU_POISON", 0, 255);
     s->is_noop = number_setting("TS_EMU_NOOP", 0, 1) != 0;
     read_drop(s);
-    const char *threads = getenv("TS_EMU_THREADS");
+    const char *threads = setting("TS_EMU_THREADS");
     s->threads = threads && strcmp(threads, "auto") == 0
                      ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN)
                      : (unsigned)number_setting("TS_EMU_THREADS", 1, 64);

@@ -22,6 +22,7 @@
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/stream/node_order.h"
+#include "emu/cuda/stream/outcomes.h"
 #include "emu/cuda/stream/ticket.h"
 #include "emu/cuda/stream/virtual_time.h"
 
@@ -189,6 +190,13 @@ static void end_badly(struct emu_command *command)
         command->type->spoil(command);
 }
 
+static void note_failure(CUcontext context, CUresult error, const struct emu_command *command)
+{
+    pthread_mutex_lock(&emu_scheduler.lock);
+    emu_context_fail(context, error, command->mark);
+    pthread_mutex_unlock(&emu_scheduler.lock);
+}
+
 /* Releases the lock while the command runs. */
 void emu_run_first(CUstream stream)
 {
@@ -204,7 +212,7 @@ void emu_run_first(CUstream stream)
         CUresult error = command->type->run(command);
         has_failed |= error;
         if (error)
-            emu_context_fail(context, error);
+            note_failure(context, error, command);
         else
             end_badly(command);
     }
@@ -366,6 +374,7 @@ CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
         emu_time_sent(command, stream) && start_worker(stream)) {
         command->stream = stream;
         emu_ticket_join(command);
+        command->mark = emu_mark;
         command->number = ++emu_scheduler.submitted;
         if (emu_settings.queue)
             log_command(command);

@@ -83,6 +83,7 @@ struct emu_command {
     const struct emu_command_type *type;
     CUstream stream;
     uint64_t number; /* order of submission in the process, from 1 */
+    uint64_t mark;   /* of who sent it (emu/cuda/stream/outcomes.h) */
     /* Times: CLOCK_MONOTONIC, or virtual (emu/cuda/stream/virtual_time.h), which has all of them.
      */
     uint64_t arrival_ns; /* at the device */

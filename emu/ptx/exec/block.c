@@ -168,7 +168,7 @@ static void warp_start(struct ptx_warp *w)
     w->alive = w->first->inside = lanes;
     w->join = PTX_JOIN_NONE;
     w->first_step = w->steps;
-    w->carry = w->polls = w->spins = 0;
+    w->carry = w->polls = w->changes = w->spins = 0;
     w->waits = false;
     w->stop = PTX_STOP_NONE;
     w->used_groups = 1;

@@ -77,6 +77,7 @@ struct ptx_warp {
     uint64_t slice_end;  /* when `steps` gets here, yield at the next backward branch */
     uint32_t carry;      /* CC.CF, a bit a lane */
     uint32_t polls;      /* reads in this slice that another thread may be about to change */
+    uint32_t changes;    /* in this slice: stores, atomics that changed memory, reads of clocks */
     uint32_t spins;      /* slices in a row that ended by polling, with nothing else to run */
     struct ptx_frame *frame;
     uint8_t join;

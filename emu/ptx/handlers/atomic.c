@@ -146,6 +146,7 @@ static void add_words(struct ptx_warp *w, const struct ptx_insn *i, uint8_t *con
         } else {
             old[l] = __atomic_fetch_add(at, b[l], __ATOMIC_SEQ_CST);
         }
+        w->changes += b[l] != 0;
     }
     if (d)
         PTX_EACH(w, d[l] = old[l]);
@@ -199,8 +200,9 @@ void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i)
         unsigned l = (unsigned)__builtin_ctz(left);
         uint64_t b = read_lane(w, i->src[1], size, l);
         uint64_t c = read_lane(w, i->src[2], size, l);
-        write_lane(w, i->dst, size, l,
-                   ptx_atomic_update(operation(w, i, p[l]), i->type, p[l], b, c));
+        uint64_t old = ptx_atomic_update(operation(w, i, p[l]), i->type, p[l], b, c);
+        write_lane(w, i->dst, size, l, old);
+        w->changes += memcmp(p[l], &old, size) != 0;
     }
 }
 
@@ -240,6 +242,7 @@ void ptx_run_atomic_vector(struct ptx_warp *w, const struct ptx_insn *i)
             uint64_t old = ptx_atomic_update(operation(w, i, at), i->type, at, b[k], 0);
             if (lists->dst)
                 write_lane(w, lists->dst[k], size, l, old);
+            w->changes += memcmp(at, &old, size) != 0;
         }
     }
 }
@@ -265,6 +268,7 @@ void ptx_run_atomic_wide(struct ptx_warp *w, const struct ptx_insn *i)
         memcpy(&old, p[l], sizeof(old));
         const uint128 *new = !c ? &b[l] : old == b[l] ? &c[l] : &old;
         memcpy(p[l], new, sizeof(old));
+        w->changes += *new != old;
         if (d)
             d[l] = old;
     }

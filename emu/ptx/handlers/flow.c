@@ -260,6 +260,7 @@ void ptx_run_fetch(struct ptx_warp *w, const struct ptx_insn *i)
     uint64_t *d64 = ptx_lanes(w, i->dst);
 
     w->polls++;
+    w->changes++;
     if (ptx_type_size(i->type) == 4)
         PTX_EACH(w, d32[l] = (uint32_t)v);
     else

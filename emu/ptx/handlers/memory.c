@@ -376,6 +376,7 @@ void ptx_run_store(struct ptx_warp *w, const struct ptx_insn *i)
         store_element(w, element_op(i, i->dst, k), i->type, i->flags >> PTX_F_MODE_SHIFT & 0xff, p,
                       k * size);
     w->mask = mask;
+    w->changes++;
 }
 
 /* Kernel parameters at a constant offset are the same for every lane. */

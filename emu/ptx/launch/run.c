@@ -21,6 +21,8 @@
 #define ROUNDS_MAX   64   /* of a block's turn */
 #define RESIDENT_MAX 512  /* blocks at a time, unless the launch is cooperative */
 
+static _Atomic uint64_t progress;
+
 struct ptx_grid {
     struct ptx_run *run;
     uint64_t count; /* of clusters */
@@ -46,13 +48,25 @@ static void execute(struct ptx_warp *w)
     }
 }
 
+uint64_t ptx_progress(void)
+{
+    return atomic_load_explicit(&progress, memory_order_relaxed);
+}
+
+/* Counts a slice, unless the warp has only waited in it for memory to change. */
+static void note_progress(const struct ptx_warp *w, uint64_t before)
+{
+    if (w->stop != PTX_STOP_YIELD || !w->polls || w->changes)
+        atomic_fetch_add_explicit(&progress, w->steps - before, memory_order_relaxed);
+}
+
 static bool run_slice(struct ptx_warp *w)
 {
     uint64_t before = w->steps;
 
     if (!ptx_warp_resume(w))
         return false;
-    w->polls = 0;
+    w->polls = w->changes = 0;
     w->slice_end = w->steps + SLICE_STEPS;
     if (w->run->observer)
         ptx_watch_execute(w);
@@ -63,6 +77,7 @@ static bool run_slice(struct ptx_warp *w)
         ptx_warp_park(w, PTX_GROUP_READY, 0);
     }
     w->run->steps += w->steps - before;
+    note_progress(w, before);
     return true;
 }
 
