@@ -34,6 +34,7 @@ struct tsm_schedule_turn {
     bool is_left; /* met, and not done */
     bool is_met;
     bool gives_result; /* its call returned with a result, which was met */
+    bool is_over;      /* of one on a stream of the replay's own: it is known to be complete */
     enum tsm_host_use use;
     struct tsm_host_span span; /* of the use */
     uint64_t ordinal;          /* so many had been sent with it; 0: it is not sent */

@@ -155,6 +155,39 @@ static bool is_earlier(const struct tsm_replay *p, uint64_t stream, uint64_t pos
     return stream < p->plan.stream_count && position && position <= p->plan.early_positions[stream];
 }
 
+/* Waits for a command that the program knew to be complete: it alone, where others of its stream
+ * may be elsewhere; else all of the stream. */
+static int await_command(struct tsm_replay *p, const struct tsm_schedule_item *item,
+                         const struct sbt_record *record, const struct sbt_schema *schema,
+                         uint32_t stream)
+{
+    if (!item->has_on)
+        return tsm_walk_wait_for_stream(p, stream);
+    p->backend->schedule->await_next(p->state, &item->seq, 1);
+    p->last_complete_ns = tsm_monotonic_ns();
+    tsm_schedule_order_turn_of(&p->scheduled->order, item)->is_over = true;
+    return tsm_walk_host(p, record, schema, TSM_JOB_AWAIT);
+}
+
+static void end_if_sent(struct tsm_schedule_run *s, const struct tsm_schedule_item *item)
+{
+    struct tsm_schedule_turn *turn = tsm_schedule_order_turn_of(&s->order, item);
+
+    turn->is_over |= turn->ordinal != 0;
+}
+
+/* Notes that all is complete that was sent by a recorded stream, or, with SBT_STREAM_NONE, by any:
+ * of those commands of which somebody asks that. */
+static void note_over(struct tsm_schedule_run *s, uint32_t stream)
+{
+    for (size_t i = 0; i < s->later_count; i++)
+        if (stream == SBT_STREAM_NONE || s->later[i].stream == stream)
+            end_if_sent(s, s->later[i].item);
+    for (size_t i = 0; i < s->source_count; i++)
+        if (stream == SBT_STREAM_NONE || s->sources[i].stream == stream)
+            end_if_sent(s, s->sources[i].item);
+}
+
 static int result_of(struct tsm_replay *p, const struct sbt_record *record,
                      const struct sbt_schema *schema, const struct tsm_schedule_item *item)
 {
@@ -162,13 +195,17 @@ static int result_of(struct tsm_replay *p, const struct sbt_record *record,
     const uint32_t stream =
         (uint32_t)sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
     const bool is_sent = tsm_schedule_order_turn_of(&s->order, item)->ordinal != 0;
+    bool is_over = is_sent && tsm_schedule_run_is_complete(p, item, stream);
     int error = 0;
 
     /* The program knew that the command was complete. If a wait that was left out may have told it,
      * it does not know that now. */
-    if (is_sent && s->unseen_seq <= item->seq && !tsm_schedule_run_is_complete(p, item, stream))
-        error = tsm_walk_wait_for_stream(p, stream);
-    if (!error && is_sent && tsm_schedule_run_is_complete(p, item, stream))
+    if (is_sent && s->unseen_seq <= item->seq && !is_over &&
+        (!item->has_on || record->flags & SBT_RECORD_HELD)) {
+        error = await_command(p, item, record, schema, stream);
+        is_over = true;
+    }
+    if (!error && is_over)
         return compare(p, record, schema);
     if (error)
         return error;
@@ -202,6 +239,25 @@ int tsm_schedule_run_result(struct tsm_replay *p, const struct sbt_record *recor
 
 /* ---- commands ------------------------------------------------------------------------------ */
 
+/* The program may make what it sends of results that it had read by then, as it knew that their
+ * commands were complete. On streams of the replay's own nothing has told that yet: here it is
+ * waited for, where it matters. */
+static int settle_known(struct tsm_replay *p, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    struct tsm_schedule_run *s = p->scheduled;
+    int error = 0;
+
+    for (size_t i = 0; i < s->later_count && s->later[i].seq < record->seq && !error; i++) {
+        const struct tsm_schedule_item *item = s->later[i].item;
+        const struct tsm_schedule_turn *turn = tsm_schedule_order_turn_of(&s->order, item);
+
+        if (item->has_on && turn->ordinal && !turn->is_over && s->unseen_seq <= item->seq)
+            error = await_command(p, item, record, schema, s->later[i].stream);
+    }
+    return error ? error : tsm_schedule_run_settle(p);
+}
+
 static bool has_bytes_of_program(const struct sbt_record *record, const struct sbt_schema *schema)
 {
     const int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
@@ -209,6 +265,16 @@ static bool has_bytes_of_program(const struct sbt_record *record, const struct s
 
     return record->flags & SBT_RECORD_LATE ||
            (index >= 0 && sbt_record_blob(record, (uint32_t)index, &blob) && blob.size);
+}
+
+int tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record,
+                                const struct sbt_schema *schema)
+{
+    int error = p->scheduled->schedule.has_on ? settle_known(p, record, schema) : 0;
+
+    note_ahead(p->scheduled, record->seq);
+    tsm_schedule_sources_pass(p, record, schema);
+    return error;
 }
 
 /* Waits until `ns` of the run, where time is real. */
@@ -235,11 +301,9 @@ static int send(struct tsm_replay *p, const struct tsm_schedule_item *item,
     struct tsm_schedule_turn *turn = tsm_schedule_order_turn_of(&s->order, item);
     int error = 0;
 
-    if (has_bytes_of_program(record, schema)) {
-        note_ahead(s, record->seq);
-        tsm_schedule_sources_pass(p, record, schema);
-    }
-    if (item->has_at && !p->backend->schedule->send_at(p->state, item->at_ns))
+    if (has_bytes_of_program(record, schema))
+        error = tsm_schedule_run_host_write(p, record, schema);
+    if (!error && item->has_at && !p->backend->schedule->send_at(p->state, item->at_ns))
         error = wait_until(p, item);
     if (!error && item->has_on)
         error = p->backend->schedule->place(
@@ -250,8 +314,9 @@ static int send(struct tsm_replay *p, const struct tsm_schedule_item *item,
     if (!error)
         error = tsm_walk_await_sent(p, record->stream);
     turn->ordinal = s->ordinal;
+    turn->is_over = (schema->flags & SBT_SCHEMA_BLOCKS) != 0;
     if (!error && turn->gives_result)
-        error = tsm_walk_wait_for_stream(p, record->stream);
+        error = await_command(p, item, record, schema, record->stream);
     return error || !(turn->gives_result || schema->flags & SBT_SCHEMA_BLOCKS)
                ? error
                : tsm_schedule_run_settle(p);
@@ -304,6 +369,20 @@ static void note_reached(struct tsm_replay *p, const struct sbt_record *record,
 
     if (item && p->order.tracks[stream].complete_position < ordinal)
         p->order.tracks[stream].complete_position = ordinal;
+    if (item)
+        end_if_sent(p->scheduled, item);
+}
+
+/* The same of a wait of the host. An event says nothing: the schedule has no such. */
+static void note_waited(struct tsm_replay *p, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    const int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+
+    if (record->stream != SBT_STREAM_NONE)
+        note_over(p->scheduled, record->stream);
+    else if (object < 0 || !(tsm_object_traits(schema->fields[object].detail) & TSM_OBJECT_EVENT))
+        note_over(p->scheduled, SBT_STREAM_NONE);
 }
 
 /* `item`: NULL, or says which commands have to be over. */
@@ -323,6 +402,8 @@ static int carry_out_wait(struct tsm_replay *p, const struct sbt_record *record,
 
     if (!error && SBT_TYPE_API(record->type) == SBT_API_CORE)
         note_reached(p, record, schema);
+    else if (!error)
+        note_waited(p, record, schema);
     return error ? error : tsm_schedule_run_settle(p);
 }
 
@@ -368,13 +449,6 @@ void tsm_schedule_run_asked(struct tsm_replay *p, const struct sbt_record *recor
     p->scheduled->told_seq = record->seq + 1;
 }
 
-void tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record,
-                                 const struct sbt_schema *schema)
-{
-    note_ahead(p->scheduled, record->seq);
-    tsm_schedule_sources_pass(p, record, schema);
-}
-
 /* Memory goes, or a context: what is still to come back comes before that. */
 int tsm_schedule_run_destroy(struct tsm_replay *p, const struct sbt_record *record,
                              const struct sbt_schema *schema)
@@ -389,5 +463,13 @@ int tsm_schedule_run_destroy(struct tsm_replay *p, const struct sbt_record *reco
         (!is_context && sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0))
         return 0;
     error = tsm_walk_wait_for_device(p);
+    if (!error)
+        note_over(p->scheduled, SBT_STREAM_NONE);
     return error ? error : tsm_schedule_run_settle(p);
+}
+
+int tsm_schedule_run_end(struct tsm_replay *p)
+{
+    note_over(p->scheduled, SBT_STREAM_NONE);
+    return tsm_schedule_run_settle(p);
 }

@@ -85,12 +85,13 @@ int tsm_schedule_run_wait(struct tsm_replay *p, const struct sbt_record *record,
 int tsm_schedule_run_result(struct tsm_replay *p, const struct sbt_record *record,
                             const struct sbt_schema *schema);
 void tsm_schedule_run_asked(struct tsm_replay *p, const struct sbt_record *record);
-void tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record,
-                                 const struct sbt_schema *schema);
+int tsm_schedule_run_host_write(struct tsm_replay *p, const struct sbt_record *record,
+                                const struct sbt_schema *schema);
 int tsm_schedule_run_destroy(struct tsm_replay *p, const struct sbt_record *record,
                              const struct sbt_schema *schema);
-/* Compares what is known to be complete by now. */
+/* Compares what is known to be complete by now; at the end, when everything is. */
 int tsm_schedule_run_settle(struct tsm_replay *p);
+int tsm_schedule_run_end(struct tsm_replay *p);
 /* Tests whether the command is known to be complete. (schedule_sources.c) */
 bool tsm_schedule_run_is_complete(const struct tsm_replay *p, const struct tsm_schedule_item *item,
                                   uint32_t stream);

@@ -42,6 +42,8 @@ bool tsm_schedule_run_is_complete(const struct tsm_replay *p, const struct tsm_s
 {
     const struct tsm_schedule_turn *turn = tsm_schedule_order_turn_of(&p->scheduled->order, item);
 
+    if (item->has_on)
+        return turn->is_over;
     return turn->ordinal && p->order.tracks[stream].complete_position >= turn->ordinal;
 }
 

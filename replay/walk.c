@@ -555,6 +555,8 @@ static int do_loaded(struct tsm_replay *p, const struct sbt_record *record,
 static int do_core(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema)
 {
+    int error;
+
     switch (SBT_TYPE_CALL(record->type)) {
     case SBT_CORE_READBACK:
     case SBT_CORE_CHECKSUM:
@@ -564,8 +566,9 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_CORE_HOST_RUNS:
         if (sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE)
             return 0; /* by a command, which carries it out when it runs */
-        if (p->scheduled)
-            tsm_schedule_run_host_write(p, record, schema);
+        error = p->scheduled ? tsm_schedule_run_host_write(p, record, schema) : 0;
+        if (error)
+            return error;
         return is_needed(p, record) ? tsm_walk_host(p, record, schema, TSM_JOB_HOST) : 0;
     case SBT_CORE_COMPLETE:
         if (!p->backend->sync || !p->backend->sync->reached || record->seq < p->plan.from_seq ||
@@ -789,7 +792,7 @@ int tsm_walk(struct tsm_replay *p)
     if (!error && p->failures.count)
         error = tsm_failures_end(p);
     if (!error && p->scheduled)
-        error = tsm_schedule_run_settle(p);
+        error = tsm_schedule_run_end(p);
     if (!error && p->options.progress)
         p->options.progress(p->options.user, p->plan.record_count, p->plan.record_count);
     return error;
