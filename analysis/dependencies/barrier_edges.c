@@ -134,6 +134,8 @@ static int note_recorded(struct tsm_barrier_edges *b, struct sbt_reader *reader,
     struct tsm_recording *r = id ? recording_of(b, id, &error) : NULL;
     struct carrying c = {b, r ? &r->order : NULL, id};
 
+    if (!id) /* a call of which only the name was recorded: it may have been into any of them */
+        b->unseen_count++;
     if (!r)
         return error;
     switch (what->kind) {
@@ -165,36 +167,11 @@ static int note_recorded(struct tsm_barrier_edges *b, struct sbt_reader *reader,
 /* ---- which submits a submit waits for ---------------------------------------------------------
  */
 
-/* Stages of a submit's work that wait for one that is open. */
-struct waiting {
-    uint16_t whole; /* all work on these, for all of it */
-    uint16_t part;  /* some work on these, for all of it */
-    uint16_t begun; /* all work on these, for some of it */
-    uint16_t some;  /* some work on these, for some of it */
-};
-
-static struct waiting waiting_for(const struct tsm_recorded_order *o,
-                                  const struct tsm_open_submit *from)
-{
-    struct waiting w = {o->work, o->work, 0, 0};
-
-    TSM_EACH_STAGE(stage, ending(from->work))
-    {
-        const uint16_t first = from->first.list[stage], last = from->last.list[stage];
-
-        w.whole &= tsm_recorded_order_waiting(o, stage, last, false);
-        w.part &= tsm_recorded_order_waiting(o, stage, last, true);
-        w.begun |= tsm_recorded_order_waiting(o, stage, first, false);
-        w.some |= tsm_recorded_order_waiting(o, stage, first, true);
-    }
-    return w;
-}
-
 /* One submit, and all that are open on its stream. */
 struct finding {
     struct tsm_barrier_edges *b;
     struct tsm_barrier_stream *s;
-    struct waiting waiting[TSM_OPEN_SUBMITS_MAX];
+    struct tsm_recorded_waiting waiting[TSM_OPEN_SUBMITS_MAX];
     uint64_t whole, part;               /* bits by place: over when it begins; when it ends */
     const struct tsm_open_submit *base; /* the last that stands for all before it; NULL: none */
     const struct tsm_open_submit *part_base; /* the same, for a part of the submit */
@@ -350,9 +327,10 @@ static void find(struct tsm_barrier_edges *b, struct tsm_barrier_stream *s)
     for (size_t i = 0; i < s->count; i++) {
         const struct tsm_open_submit *at = &s->list[i];
 
-        f.waiting[i] = waiting_for(&b->order, at);
+        f.waiting[i] =
+            tsm_recorded_order_waiting(&b->order, ending(at->work), &at->first, &at->last);
         if (b->order.is_unknown && f.waiting[i].whole != b->order.work)
-            f.waiting[i] = (struct waiting){0};
+            f.waiting[i] = (struct tsm_recorded_waiting){0};
         if (f.waiting[i].whole == b->order.work)
             f.whole |= bit(at->place);
         if (f.waiting[i].part)

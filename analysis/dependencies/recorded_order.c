@@ -69,16 +69,31 @@ void tsm_recorded_order_unknown(struct tsm_recorded_order *o)
     o->is_unknown = true;
 }
 
-uint16_t tsm_recorded_order_waiting(const struct tsm_recorded_order *o, unsigned stage,
-                                    uint16_t held, bool is_any)
+struct tsm_recorded_waiting tsm_recorded_order_waiting(const struct tsm_recorded_order *o,
+                                                       uint16_t work, const struct tsm_held *first,
+                                                       const struct tsm_held *last)
 {
-    const uint16_t *waits = is_any ? o->waits_last : o->waits_first;
-    uint16_t out = 0;
+    struct tsm_recorded_waiting w = {o->work, o->work, 0, 0};
 
     TSM_EACH_STAGE(by, o->work)
-    if (held & BIT(by) || waits[by] & (held | BIT(stage)))
-        out |= BIT(by);
-    return out;
+    {
+        const uint16_t later = BIT(by);
+
+        TSM_EACH_STAGE(stage, work)
+        {
+            const uint16_t some = first->list[stage], all = last->list[stage];
+
+            if (!(all & later || o->waits_first[by] & (all | BIT(stage))))
+                w.whole &= (uint16_t)~later;
+            if (!(all & later || o->waits_last[by] & (all | BIT(stage))))
+                w.part &= (uint16_t)~later;
+            if (some & later || o->waits_first[by] & (some | BIT(stage)))
+                w.begun |= later;
+            if (some & later || o->waits_last[by] & (some | BIT(stage)))
+                w.some |= later;
+        }
+    }
+    return w;
 }
 
 void tsm_recorded_order_pass(const struct tsm_recorded_order *o, uint16_t work,
@@ -94,9 +109,12 @@ static void append_waits(struct tsm_recorded_order *o, const struct tsm_recorded
     uint16_t first[TSM_STAGE_COUNT] = {0}, last[TSM_STAGE_COUNT] = {0};
 
     for (unsigned before = 0; before < TSM_STAGE_COUNT; before++) {
-        TSM_EACH_STAGE(by, tsm_recorded_order_waiting(with, before, o->held.list[before], false))
+        const struct tsm_recorded_waiting w =
+            tsm_recorded_order_waiting(with, BIT(before), &o->held, &o->held);
+
+        TSM_EACH_STAGE(by, w.whole)
         first[by] |= BIT(before);
-        TSM_EACH_STAGE(by, tsm_recorded_order_waiting(with, before, o->held.list[before], true))
+        TSM_EACH_STAGE(by, w.part)
         last[by] |= BIT(before);
     }
     TSM_EACH_STAGE(stage, with->work)

@@ -46,10 +46,19 @@ void tsm_recorded_order_append(struct tsm_recorded_order *o, const struct tsm_re
 /* Adds work of which nothing is known. */
 void tsm_recorded_order_unknown(struct tsm_recorded_order *o);
 
-/* Returns the stages of `o` on which all its work (`is_any`: some) waits for work on `stage` that
- * later work on stages in `held` waited for already. */
-uint16_t tsm_recorded_order_waiting(const struct tsm_recorded_order *o, unsigned stage,
-                                    uint16_t held, bool is_any);
+/* Stages of work that waits for earlier work. */
+struct tsm_recorded_waiting {
+    uint16_t whole; /* all work on these, for all of it */
+    uint16_t part;  /* some work on these, for all of it */
+    uint16_t begun; /* all work on these, for some of it */
+    uint16_t some;  /* some work on these, for some of it */
+};
+
+/* Tells how the work in `o` waits for earlier work on the stages in `work`; `first`, `last`: what
+ * waits at the begin of `o` for the first, and last, on each. */
+struct tsm_recorded_waiting tsm_recorded_order_waiting(const struct tsm_recorded_order *o,
+                                                       uint16_t work, const struct tsm_held *first,
+                                                       const struct tsm_held *last);
 
 /* Changes what later work waits for, of work on the stages in `work` before `o`, to what waits
  * behind it. */

@@ -11,11 +11,13 @@
  *   ; ,         the next command buffer; the next batch
  *   =           what the submit before did, again
  *   W           no submit: the program waits for the queue
+ *   X           the program ends, and waits for nothing
  */
 #include "tests/vulkan/vk_small.h"
 
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BUFFERS_MAX 16u /* of a submit */
 #define SIDE        16u
@@ -335,6 +337,8 @@ int main(int argc, char **argv)
             TRY(vkQueueWaitIdle(s.queue));
             continue;
         }
+        if (strcmp(argv[i], "X") == 0)
+            _exit(0);
         if (strcmp(argv[i], "=") != 0)
             fill(&sent, argv[i]);
         TRY(vkQueueSubmit(s.queue, sent.batch_count, sent.batches, VK_NULL_HANDLE));

@@ -3,9 +3,10 @@
 
 A computation of its own goes through all work and barriers (vk_barriers says how they are written) one by one, for each pair of submits,
 and finds which of these wait for each other. The graph says just that: of cases that were chosen, and of COUNT that are drawn. Meson gives
-the places in the environment, TS_TEST_X: CAPTURE, TOOL, BUILD (folder of the programs), ALL (more cases)."""
+the places in the environment, TS_TEST_X: CAPTURE, TOOL, ALTER, BUILD (folder of the programs), ALL (more cases)."""
 
 import glob
+import json
 import os
 import pathlib
 import random
@@ -109,11 +110,11 @@ class Truth:
                     getattr(self, name).add(pair)
 
 
-def record(trace, words):
+def record(trace, words, **settings):
     drivers = sorted(glob.glob('/usr/share/vulkan/icd.d/lvp_icd*.json'))
     if not drivers:
         sys.exit(SKIP)
-    environment = {**os.environ, 'VK_ICD_FILENAMES': drivers[0], 'LD_PRELOAD': CAPTURE, 'TS_OUTPUT': str(trace), 'TS_GPU_TIME': '1'}
+    environment = {**os.environ, 'VK_ICD_FILENAMES': drivers[0], 'LD_PRELOAD': CAPTURE, 'TS_OUTPUT': str(trace), 'TS_GPU_TIME': '1', **settings}
     subprocess.run([BUILD / 'vk_barriers', *words], env=environment, stdout=subprocess.DEVNULL, check=True, timeout=60)
     return Graph(TOOL, trace)
 
@@ -264,6 +265,28 @@ def check_many(folder):
     assert (199, 201) not in [pair[:2] for pair in found] and [pair[:2] for pair in found if pair[1] > 200] == [(200, 201), (200, 202)], found[-4:]
 
 
+def check_early(folder):
+    """A submit has the time stamp of its begin before its barriers, so that one which began before another had ended is no finding."""
+    graph = record(folder / 'a.sbt', ['D', 'bccD', 'baaD'])
+    first, later = [r['args'] for r in graph.records if r['call'] == 'gpu_time' and not r['args']['command']][:2]
+    seq = next(r['seq'] for r in graph.records if r['args'] is first)
+    late = later['start_ns'] + later['duration_ns'] // 2 - first['start_ns']
+    subprocess.run([os.environ['TS_TEST_ALTER'], folder / 'a.sbt', folder / 'b.sbt', 'slot', str(seq), f'4:{late}'], check=True)
+    answer = states(TOOL, str(folder / 'b.sbt'))
+    check_cover(answer)
+    assert late > first['duration_ns'] and not answer['findings'], answer['findings']
+
+
+def check_hang(folder):
+    """Of submits that have not finished those say so that wait as a whole; what they wait for may run."""
+    graph = record(folder / 'a.sbt', ['D', 'bccD', 'D', 'FbccD', 'C', 'X'], TS_GPU_TIME='0')
+    done = subprocess.run([TOOL, 'graph', '--hang', '--json', folder / 'a.sbt'], capture_output=True, text=True, check=True)
+    found, sent = json.loads(done.stdout), sorted(graph.commands)
+    rows = {sent.index(row['seq']): (row['reason'], row['before'] and sent.index(row['before'])) for row in found['commands']}
+    assert rows == {0: ('unknown', None), 1: ('stream', 0), 2: ('stream', 0), 3: ('unknown', None), 4: ('unknown', None)}, rows
+    assert not found['cycles'] and [sent.index(row['seq']) for row in found['open_ends']] == [0, 3, 4], found
+
+
 def main():
     count = 400 if os.environ.get('TS_TEST_ALL') else int(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
@@ -273,6 +296,8 @@ def main():
             print(words, found)
             assert sorted(found.split()) == sorted(expected.split()), (words, found, expected)
         check_many(folder)
+        check_early(folder)
+        check_hang(folder)
         flags = {name: 0 for name in ('alone', 'begin', 'part', 'redundant')}
         total = 0
         for number in range(count):

@@ -100,16 +100,17 @@ static void test_appended(void)
 static void test_pass(void)
 {
     const struct tsm_barrier all = {TSM_STAGES_ALL, TSM_STAGES_ALL};
+    const struct tsm_held none = {{0}};
     struct tsm_recorded_order o = {.is_inside = true};
 
     tsm_recorded_order_barriers(&o, &all, 1);
     tsm_recorded_order_work(&o, 2);
-    CHECK_EQ_INT(tsm_recorded_order_waiting(&o, 1, 0, true), 0);
+    CHECK_EQ_INT(tsm_recorded_order_waiting(&o, 2, &none, &none).some, 0);
     o.is_inside = false;
     tsm_recorded_order_barriers(&o, &all, 1);
     tsm_recorded_order_work(&o, 2);
-    CHECK_EQ_INT(tsm_recorded_order_waiting(&o, 1, 0, true), 2);
-    CHECK_EQ_INT(tsm_recorded_order_waiting(&o, 1, 0, false), 0);
+    CHECK_EQ_INT(tsm_recorded_order_waiting(&o, 2, &none, &none).part, 2);
+    CHECK_EQ_INT(tsm_recorded_order_waiting(&o, 2, &none, &none).begun, 0);
 }
 
 int main(void)
