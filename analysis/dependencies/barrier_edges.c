@@ -48,15 +48,22 @@ static uint16_t ending(uint16_t work)
 /* ---- what is recorded -------------------------------------------------------------------------
  */
 
+/* Returns the place of what is recorded into an object, + 1; 0: none is known. */
+static uint64_t place_of(struct tsm_barrier_edges *b, uint64_t id)
+{
+    if (id != b->latest_object) {
+        b->latest_object = id;
+        b->latest_place = tsm_map_get(&b->object_places, id, 0);
+    }
+    return b->latest_place;
+}
+
 /* Returns the recording of an object; NULL: there are too many, or no memory is left. */
 static struct tsm_recording *recording_of(struct tsm_barrier_edges *b, uint64_t id, int *error)
 {
-    const uint64_t known =
-        id == b->latest_object ? b->latest_place : tsm_map_get(&b->object_places, id, 0);
+    const uint64_t known = place_of(b, id);
     size_t place = known ? (size_t)known - 1 : b->object_count;
 
-    b->latest_object = known ? id : 0;
-    b->latest_place = known;
     if (known)
         return &b->objects[place];
     if (!b->unused_count && b->object_count >= OBJECTS_MAX) {
@@ -73,6 +80,7 @@ static struct tsm_recording *recording_of(struct tsm_barrier_edges *b, uint64_t 
         return NULL;
     b->unused_count -= b->unused_count > 0;
     b->objects[place] = (struct tsm_recording){.unseen = NEVER};
+    b->latest_place = place + 1;
     *error = 0;
     return &b->objects[place];
 }
@@ -103,7 +111,7 @@ static int carry_out(void *user, const struct tsm_handle_name *name)
 
     if (!is_recording(c->b, name) || name->id == c->self)
         return 0;
-    place = tsm_map_get(&c->b->object_places, name->id, 0);
+    place = place_of(c->b, name->id);
     r = place ? &c->b->objects[place - 1] : NULL;
     if (r && r->unseen == c->b->unseen_count)
         tsm_recorded_order_append(c->to, &r->order);
