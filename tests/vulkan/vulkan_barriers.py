@@ -16,6 +16,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'e2e'))
 from loose import Graph  # noqa: E402
+from loose_critical import Critical  # noqa: E402
 from loose_states import check_cover, states  # noqa: E402
 
 CAPTURE, TOOL = os.environ['TS_TEST_CAPTURE'], os.environ['TS_TEST_TOOL']
@@ -302,6 +303,8 @@ def main():
         total = 0
         for number in range(count):
             _, found = check(folder, draw_program(number))
+            if number < 8 or os.environ.get('TS_TEST_ALL'):
+                Critical(TOOL, str(folder / 'a.sbt'), ('vk',)).check()
             total += len(found)
             for name in flags:
                 flags[name] += sum(edge[name] for _, _, edge in found)
