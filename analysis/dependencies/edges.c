@@ -15,6 +15,7 @@ const char *tsm_dependency_reason_name(enum tsm_dependency_reason reason)
                                                          "default stream",
                                                          "event",
                                                          "signal",
+                                                         "barrier",
                                                          "host",
                                                          "thread",
                                                          "unknown",
@@ -334,6 +335,7 @@ int tsm_dependencies_note_core(struct tsm_dependencies *d, const struct sbt_reco
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST)) {
         d->unseen_count++;
         d->objects.unseen_count++;
+        tsm_dependency_loose_lost(d);
     }
     if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_COMPLETE))
         return tsm_dependency_loose_note_core(d, record);

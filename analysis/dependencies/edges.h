@@ -25,6 +25,7 @@ enum tsm_dependency_reason {
     TSM_DEPENDS_DEFAULT, /* the default stream waits for the others of its context, they for it */
     TSM_DEPENDS_EVENT,   /* for an event that was recorded there */
     TSM_DEPENDS_SIGNAL,  /* for a semaphore, or signal, that a command brings to a value */
+    TSM_DEPENDS_BARRIER, /* a barrier was recorded between its work and that of earlier ones */
     TSM_DEPENDS_HOST,    /* a wait of the host, for what it names */
     TSM_DEPENDS_THREAD,  /* for what its thread waited for last, before it went on */
     TSM_DEPENDS_UNKNOWN, /* a call of which it is not known what it waits for, or what for it */
@@ -81,8 +82,9 @@ struct tsm_dependencies {
     size_t latest;                   /* place + 1 of the stream that sent last */
     struct tsm_vector_budget budget; /* of all vector clocks */
     struct tsm_vector_clock scratch;
-    struct tsm_map apart;       /* see tsm_stream_made_apart() */
-    struct tsm_objects objects; /* that loose commands wait for */
+    struct tsm_map apart;               /* see tsm_stream_made_apart() */
+    struct tsm_objects objects;         /* that loose commands wait for */
+    struct tsm_barrier_edges *recorded; /* barriers in what they carry out; NULL: none so far */
     struct tsm_dependency_barrier {
         uint64_t seq, version; /* version: how many there were */
         uint64_t activity;     /* all commands up to this one are before it */

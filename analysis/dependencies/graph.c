@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/dependencies/graph.h"
 
+#include "analysis/dependencies/barrier_edges.h"
 #include "analysis/dependencies/memory_edges.h"
 #include "analysis/model/pass.h"
 #include "base/array.h"
@@ -187,6 +188,8 @@ int tsm_dependency_graph_make(struct tsm_dependency_graph *out, struct sbt_reade
     if (!error)
         error = tsm_model_pass(NULL, reader, NULL, &visitor);
     out->passed_count = m.dependencies.passed_count;
+    if (m.dependencies.recorded)
+        out->shortened_count = m.dependencies.recorded->left_out;
     if (m.memory) {
         out->left_out = m.memory->left_out + m.memory->budget.left_out;
         tsm_memory_edges_finish(m.memory);

@@ -24,10 +24,11 @@ struct tsm_dependency_graph {
     size_t node_count, node_capacity;
     struct tsm_dependency *edges; /* by what they lead to */
     size_t edge_count, edge_capacity;
-    size_t *blocks;        /* place of the first node of each block of numbers, and one more */
-    unsigned block_shift;  /* a block has 2^block_shift numbers */
-    uint64_t passed_count; /* commands of APIs that are not known: they are in no edge */
-    uint64_t left_out;     /* edges of memory that were too many, and records that came late */
+    size_t *blocks;           /* place of the first node of each block of numbers, and one more */
+    unsigned block_shift;     /* a block has 2^block_shift numbers */
+    uint64_t passed_count;    /* commands of APIs that are not known: they are in no edge */
+    uint64_t shortened_count; /* edges of barriers that say less than is known */
+    uint64_t left_out;        /* edges of memory that were too many, and records that came late */
 };
 
 /* Reads the trace; `has_memory`: with the edges of memory_edges.h. Finish it in any case. */

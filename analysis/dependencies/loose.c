@@ -6,7 +6,9 @@
  */
 #include "analysis/dependencies/sources.h"
 
+#include "analysis/dependencies/barrier_edges.h"
 #include "analysis/model/work.h"
+#include "api/traits.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -40,9 +42,12 @@ struct loose {
     size_t used_count;
     uint16_t *whole; /* places of sources that are not alone: only these say what others say */
     size_t whole_count;
+    bool is_submit; /* barriers may be in it */
     bool is_in_turn;
     bool is_opening; /* an earlier command waits for it */
 };
+
+static const struct tsm_vector_clock nothing;
 
 static int no_memory(void)
 {
@@ -230,6 +235,64 @@ static int note_objects(struct loose *l)
     return tsm_objects_note(&l->d->objects, l->call, &visitor);
 }
 
+/* ---- barriers ---------------------------------------------------------------------------------
+ */
+
+static void drop_ends(void *user, const struct tsm_submit_ends *ends)
+{
+    drop_snapshot(user, ends->whole);
+    drop_snapshot(user, ends->alone);
+}
+
+/* Adds submits that barriers put before this one. */
+static int note_barriers(struct loose *l, bool is_late)
+{
+    struct tsm_dependencies *d = l->d;
+    int error;
+
+    if (!(tsm_api_traits(l->call->record->type) & TSM_API_SHOWS_SUBMITS))
+        return 0;
+    if (!d->recorded && !(d->recorded = calloc(1, sizeof(*d->recorded))))
+        return no_memory();
+    d->recorded->user = d;
+    d->recorded->drop = drop_ends;
+    error = tsm_barrier_edges_note(d->recorded, d->reader, l->call, is_late);
+    l->is_submit = d->recorded->is_submit;
+    for (size_t i = 0; i < d->recorded->found_count && !error; i++) {
+        const struct tsm_barrier_edge *e = &d->recorded->found[i];
+        const struct snapshot *ended = e->is_alone ? e->from->ends.alone : e->from->ends.whole;
+
+        error = tsm_dependency_source_add(
+            d, &(struct tsm_dependency_source){.seq = e->from->seq,
+                                               .position = e->from->position,
+                                               .stream = l->call->record->stream,
+                                               .reason = TSM_DEPENDS_BARRIER,
+                                               .is_alone = e->is_alone,
+                                               .is_begin = e->is_begin,
+                                               .is_part = e->is_part,
+                                               .is_own = e->is_own,
+                                               .known = e->is_begin ? &nothing : &ended->known});
+    }
+    return error;
+}
+
+static struct snapshot *use_end(struct loose *l, enum end end)
+{
+    if (!l->own[end] && !(l->own[end] = calloc(1, sizeof(*l->own[end]))))
+        return NULL;
+    l->own[end]->user_count += l->own[end]->user_count ? 1 : 2;
+    return l->own[end];
+}
+
+/* Lets what is sent later wait for this submit. What its sources know is not needed any more. */
+static int add_submit(struct loose *l, struct tsm_submit_ends ends, int error)
+{
+    if (l->is_submit && !error)
+        return tsm_barrier_edges_add(l->d->recorded, l->call->record, ends);
+    drop_ends(l->d, &ends);
+    return error;
+}
+
 /* ---- commands ---------------------------------------------------------------------------------
  */
 
@@ -270,7 +333,7 @@ static int keep_ends(struct loose *l, struct tsm_dependency_stream *s, bool is_l
     if (!error)
         error = set_clock(d, l->own[END_BEGUN], &d->scratch);
     for (size_t i = 0; i < d->source_count && !error; i++)
-        if (d->sources[i].is_part)
+        if (d->sources[i].is_part || d->sources[i].is_own)
             error = tsm_dependency_source_join(d, &d->scratch, &d->sources[i]);
     if (!error)
         error = set_clock(d, l->own[END_ALONE], &d->scratch);
@@ -313,6 +376,7 @@ static int note_command(struct loose *l)
     struct tsm_dependency_stream *s = tsm_dependency_stream_of(d, record->stream);
     const bool is_unknown = tsm_dependency_is_unknown(record),
                is_late = s && s->position && record->position <= s->position;
+    struct tsm_submit_ends ends = {NULL, NULL};
     int error;
 
     if (!t || !s)
@@ -327,9 +391,16 @@ static int note_command(struct loose *l)
         error = tsm_dependency_source_all(d, 0, s->number, &s->known, record, TSM_DEPENDS_UNKNOWN,
                                           &d->barrier.activity);
     if (!error)
+        error = note_barriers(l, is_late);
+    if (!error)
         error = make_command_edges(l, t);
+    if (!error && l->is_submit) {
+        ends = (struct tsm_submit_ends){use_end(l, END_WHOLE), use_end(l, END_ALONE)};
+        error = ends.whole && ends.alone ? 0 : no_memory();
+    }
     if (!error)
         error = keep_ends(l, s, is_late);
+    error = add_submit(l, ends, error);
     if (!error && !is_late)
         error = tsm_dependency_stream_advance(d, s, record);
     if (!error && is_unknown)
@@ -353,6 +424,8 @@ static int note_host(struct loose *l)
                                                 : NULL;
     int error = note_objects(l);
 
+    if (!error)
+        error = note_barriers(l, false);
     if (!t || (!s && is_wait && record->stream != SBT_STREAM_NONE))
         return no_memory();
     if (!error && s)
@@ -396,10 +469,19 @@ int tsm_dependency_loose_note_core(struct tsm_dependencies *d, const struct sbt_
     return tsm_objects_note_state(&d->objects, record, &visitor);
 }
 
+void tsm_dependency_loose_lost(struct tsm_dependencies *d)
+{
+    if (d->recorded)
+        tsm_barrier_edges_lost(d->recorded);
+}
+
 void tsm_dependency_loose_finish(struct tsm_dependencies *d)
 {
     struct loose l = {.d = d};
     const struct tsm_object_visitor visitor = {.user = &l, .dropped = link_dropped};
 
     tsm_objects_finish(&d->objects, &visitor);
+    if (d->recorded)
+        tsm_barrier_edges_finish(d->recorded);
+    free(d->recorded);
 }

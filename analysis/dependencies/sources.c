@@ -88,6 +88,12 @@ int tsm_dependency_source_join(struct tsm_dependencies *d, struct tsm_vector_clo
                : no_memory();
 }
 
+/* Tests whether what a source says holds for all of the record, and what comes behind it. */
+static bool says_more(const struct tsm_dependency_source *s)
+{
+    return !s->is_part && !s->is_own;
+}
+
 /* Tests whether all that `known` has is in the scratch clock or among the sources. */
 static bool is_covered(const struct tsm_dependencies *d, const struct tsm_vector_clock *known)
 {
@@ -96,7 +102,7 @@ static bool is_covered(const struct tsm_dependencies *d, const struct tsm_vector
         bool found = tsm_vector_clock_has(&d->scratch, e->stream, e->position);
 
         for (size_t k = 0; k < d->source_count && !found; k++)
-            found = d->sources[k].stream == e->stream && !d->sources[k].is_part &&
+            found = d->sources[k].stream == e->stream && says_more(&d->sources[k]) &&
                     ended_until(&d->sources[k]) >= e->position;
         if (!found)
             return false;
@@ -126,23 +132,26 @@ static int add_host_edge(struct tsm_dependencies *d, uint64_t to,
 static bool says_as_much(const struct tsm_dependency_source *other,
                          const struct tsm_dependency_source *s)
 {
-    if (other == s || other->stream != s->stream || (other->is_part && !s->is_part))
+    if (other == s || other->stream != s->stream || (other->is_part && !s->is_part) ||
+        (other->is_own && !s->is_own))
         return false;
     if (other->position == s->position && other->is_alone == s->is_alone &&
-        other->is_begin == s->is_begin && other->is_part == s->is_part)
+        other->is_begin == s->is_begin && other->is_part == s->is_part &&
+        other->is_own == s->is_own)
         return other < s;
     return ended_until(other) >= s->position ||
            (other->position == s->position && s->is_alone && s->is_begin);
 }
 
 /* Tests whether the other sources say as much. One that has no object is the last of its stream:
- * only those that have one can be behind another source on that one's own stream. */
+ * only those that have one, and barriers, can be behind another source on that one's own stream. */
 static bool is_source_redundant(const struct tsm_dependencies *d,
                                 const struct tsm_dependency_source *s)
 {
+    const bool has_others = s->object || s->reason == TSM_DEPENDS_BARRIER;
     bool found = tsm_vector_clock_has(&d->scratch, s->stream, s->position);
 
-    for (size_t i = 0; s->object && i < d->source_count && !found; i++)
+    for (size_t i = 0; has_others && i < d->source_count && !found; i++)
         found = says_as_much(&d->sources[i], s);
     return found;
 }
@@ -175,14 +184,14 @@ int tsm_dependency_edges_make(struct tsm_dependencies *d, uint64_t to,
 
     tsm_vector_clock_empty(&d->scratch, &d->budget);
     for (size_t i = 0; i < d->source_count && ok; i++)
-        ok = d->sources[i].is_part ||
+        ok = !says_more(&d->sources[i]) ||
              tsm_vector_clock_join(&d->scratch, &d->budget, d->sources[i].known);
     for (size_t i = 0; i < host_count && ok && !error; i++)
         error = add_host_edge(d, to, &hosts[i]);
     if (ok && !error)
         error = add_source_edges(d, to);
     for (size_t i = 0; i < d->source_count && ok && !error; i++)
-        if (!d->sources[i].is_part)
+        if (says_more(&d->sources[i]))
             error = tsm_dependency_source_join(d, &d->scratch, &d->sources[i]);
     for (size_t i = 0; i < host_count && ok; i++)
         if (hosts[i].seq && !hosts[i].is_known)

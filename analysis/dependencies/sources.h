@@ -15,9 +15,10 @@ struct tsm_dependency_source {
     uint64_t seq, position, object;
     uint32_t stream;
     enum tsm_dependency_reason reason;
-    bool is_alone;                        /* commands before it on its stream may still run */
-    bool is_begin;                        /* it has begun, and may still run */
-    bool is_part;                         /* a part of the record does not wait for it */
+    bool is_alone; /* commands before it on its stream may still run */
+    bool is_begin; /* it has begun, and may still run */
+    bool is_part;  /* a part of the record does not wait for it */
+    bool is_own;   /* commands behind the record on its stream need not wait for it */
     const struct tsm_vector_clock *known; /* has ended then */
 };
 
@@ -82,6 +83,8 @@ int tsm_dependency_unknown_note(struct tsm_dependencies *d, const struct sbt_rec
 /* Takes a call of an API whose commands may overlap on a stream into account (loose.c). */
 int tsm_dependency_loose_note(struct tsm_dependencies *d, const struct tsm_call_node *call);
 int tsm_dependency_loose_note_core(struct tsm_dependencies *d, const struct sbt_record *record);
+/* Notes that records are missing. */
+void tsm_dependency_loose_lost(struct tsm_dependencies *d);
 void tsm_dependency_loose_finish(struct tsm_dependencies *d);
 
 #endif

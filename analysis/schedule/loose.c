@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define NONE        TSM_WORKLOAD_NONE
-#define COUNT_MAX   (UINT32_MAX / 4) /* commands have several steps (loose_hang.c) */
+#define COUNT_MAX   (UINT32_MAX / 8) /* commands have several steps (loose_hang.c) */
 #define DEVICES_MAX 256u
 
 struct making {

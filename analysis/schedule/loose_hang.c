@@ -2,7 +2,7 @@
  *
  * Loose commands that have not finished: what each waits for, and which wait for each other. A
  * command may signal when a part of it is over, and may begin before all that it waits for is: so
- * each has four steps, which wait for steps of others. A step goes on when all that it waits for
+ * each has five steps, which wait for steps of others. A step goes on when all that it waits for
  * have.
  */
 #include "analysis/schedule/loose_outcomes.h"
@@ -16,7 +16,8 @@
 
 enum step {
     STEP_BEGIN,   /* some of it has begun */
-    STEP_STARTED, /* all that it waits for is over */
+    STEP_STARTED, /* all that it waits for is over, but for what barriers in it ask for */
+    STEP_PASSED,  /* that, too, as far as barriers lie before all its work */
     STEP_END,
     STEP_ALL, /* it has ended, and all before it on its stream have */
     STEP_COUNT
@@ -129,14 +130,20 @@ static bool add_edges(struct finding *f, uint32_t node)
     const struct tsm_loose *l = f->l;
     const uint32_t command = l->nodes[node].command, before = f->before[l->commands[command].order];
     const uint32_t begin = step_of(node, STEP_BEGIN), started = step_of(node, STEP_STARTED),
-                   end = step_of(node, STEP_END), all = step_of(node, STEP_ALL);
+                   passed = step_of(node, STEP_PASSED), end = step_of(node, STEP_END),
+                   all = step_of(node, STEP_ALL);
     const struct tsm_dependency *e, *last;
     bool ok = add_edge(f, started, begin, TSM_HINDRANCE_UNKNOWN, NONE) &&
-              add_edge(f, end, started, TSM_HINDRANCE_UNKNOWN, NONE) &&
+              add_edge(f, passed, started, TSM_HINDRANCE_UNKNOWN, NONE) &&
+              add_edge(f, end, passed, TSM_HINDRANCE_UNKNOWN, NONE) &&
               add_edge(f, all, end, TSM_HINDRANCE_UNKNOWN, NONE);
 
     for (tsm_loose_edges_to(l, command, &e, &last); e < last && ok; e++)
-        ok = add_graph_edge(f, e->is_part ? started : begin, command, e);
+        ok = add_graph_edge(f,
+                            e->reason == TSM_DEPENDS_BARRIER ? (e->is_part ? end : passed)
+                            : e->is_part                     ? started
+                                                             : begin,
+                            command, e);
     if (ok && before)
         ok = add_edge(f, begin, step_of(before - 1, STEP_STARTED), TSM_HINDRANCE_STREAM, NONE) &&
              add_edge(f, all, step_of(before - 1, STEP_ALL), TSM_HINDRANCE_STREAM, NONE);
@@ -251,8 +258,10 @@ static bool is_ruled(const struct finding *f, uint32_t step)
     const struct tsm_loose *l = f->l;
     size_t at;
 
-    if (step % STEP_COUNT > STEP_STARTED || l->commands[command].is_unreturned)
+    if (step % STEP_COUNT > STEP_PASSED || l->commands[command].is_unreturned)
         return false;
+    if (step % STEP_COUNT == STEP_PASSED)
+        return true;
     TSM_BISECT(at, l->wait_count, l->waits[at].command >= command);
     for (; at < l->wait_count && l->waits[at].command == command; at++)
         if (is_open_end(&l->waits[at]) && l->waits[at].is_part == is_part)
@@ -401,6 +410,8 @@ static void explain(struct finding *f, uint32_t place)
     TSM_BISECT(at, l->wait_count, l->waits[at].command >= n->command);
     if (!e && f->is_free[step_of(place, STEP_BEGIN)])
         e = edge_of(f, step_of(place, STEP_STARTED));
+    if (!e && f->is_free[step_of(place, STEP_STARTED)])
+        e = edge_of(f, step_of(place, STEP_PASSED));
     n->reason = (l->is_waiting && !l->commands[n->command].is_unreturned) ||
                         l->commands[n->command].is_begun
                     ? TSM_HINDRANCE_WAITED

@@ -123,12 +123,14 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the time at which all that an edge to the command comes from was over. */
-static uint64_t met_ns(const struct tsm_loose_command *c, bool is_part)
+/* Returns the time at which all that an edge to the command comes from was over. A barrier may lie
+ * behind the time stamp with which it begins. */
+static uint64_t met_ns(const struct tsm_loose_command *c, const struct tsm_dependency *e)
 {
-    return !c->has_time                           ? c->over_ns
-           : is_part || c->is_mark || c->is_taken ? c->end_ns
-                                                  : c->start_ns;
+    const bool is_later =
+        e->is_part || e->reason == TSM_DEPENDS_BARRIER || c->is_mark || c->is_taken;
+
+    return !c->has_time ? c->over_ns : is_later ? c->end_ns : c->start_ns;
 }
 
 /* Notes of commands without times that what waited for them has one. Commands that are sent later
@@ -155,10 +157,10 @@ static void find_over(const struct finding *f, uint64_t *over_ns)
             if (first == last)
                 continue;
             if (first == l->streams[l->commands[l->sorted[first]].stream].first)
-                over_ns[last - 1] = earlier(over_ns[last - 1], met_ns(c, e->is_part));
+                over_ns[last - 1] = earlier(over_ns[last - 1], met_ns(c, e));
             else
                 l->commands[l->sorted[first]].over_ns =
-                    earlier(l->commands[l->sorted[first]].over_ns, met_ns(c, e->is_part));
+                    earlier(l->commands[l->sorted[first]].over_ns, met_ns(c, e));
         }
     }
 }

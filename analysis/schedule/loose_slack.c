@@ -147,6 +147,12 @@ static void pass_back_edge(struct slack *k, const struct tsm_dependency *e, uint
         limit_range(k, first, last, ns);
 }
 
+static bool is_followed(enum tsm_dependency_reason reason)
+{
+    return reason == TSM_DEPENDS_STREAM || reason == TSM_DEPENDS_SIGNAL ||
+           reason == TSM_DEPENDS_BARRIER;
+}
+
 static void pass_back_command(struct slack *k, uint32_t command)
 {
     const struct tsm_loose *l = k->s->l;
@@ -166,7 +172,9 @@ static void pass_back_command(struct slack *k, uint32_t command)
         lower(&k->commands[before], own);
     }
     for (tsm_loose_edges_to(l, command, &e, &end); e < end; e++)
-        if (!e->is_part && (e->reason == TSM_DEPENDS_STREAM || e->reason == TSM_DEPENDS_SIGNAL))
+        if (e->reason == TSM_DEPENDS_BARRIER && e->is_part)
+            pass_back_edge(k, e, own + end_of(k, command));
+        else if (!e->is_part && is_followed(e->reason))
             pass_back_edge(k, e, own + could_ns);
     if (call != NONE)
         lower(&k->calls[call], own + above(could_ns, k->s->calls.list[call].end_ns));

@@ -72,7 +72,7 @@ static uint32_t before_of(const struct making *m, const struct tsm_dependency *e
     uint32_t first, last, before;
 
     tsm_loose_over_with(l, e, &first, &last);
-    if (e->is_part || first == last)
+    if (e->is_part || e->reason == TSM_DEPENDS_BARRIER || first == last)
         return NONE;
     before = e->is_alone ? l->sorted[first] : m->ready.sure_end[last - 1];
     return before != NONE && l->commands[before].has_time && !l->commands[before].is_at_most
@@ -80,8 +80,9 @@ static uint32_t before_of(const struct making *m, const struct tsm_dependency *e
                : NONE;
 }
 
-/* Looks at the edges of which both ends have times. Those to a part of a command, and from one,
- * say nothing here. */
+/* Looks at the edges of which both ends have times. Those to a part of a command, and from one, say
+ * nothing here, nor do those of barriers, which may lie behind the time stamp with which a command
+ * begins. */
 static void check(struct making *m, uint32_t command)
 {
     const struct tsm_loose_command *c = &m->l->commands[command];

@@ -73,7 +73,8 @@ class Graph:
                 continue
             (before, after), error = spans, max(error for span in spans for _, _, error in span)
             first = min(start for start, _, _ in before) if edge['begin'] else max(end for _, end, _ in before)
-            is_end = edge['part'] or ends[1]['call'].startswith(tuple(waits))
+            # A barrier may lie behind the time stamp with which a command begins.
+            is_end = edge['part'] or edge['reason'] == 'barrier' or ends[1]['call'].startswith(tuple(waits))
             second = max(end for _, end, _ in after) if is_end else min(start for start, _, _ in after)
             assert first <= second + 2 * error, (edge, ends, spans)
             count += 1

@@ -372,6 +372,7 @@ static void print_json(const struct run *run)
     tsm_json_begin(&j, "tsgraph/1");
     tsm_json_put_string(&j, "trace", sbt_reader_name(run->reader));
     tsm_json_put_u64(&j, "passed_count", g->passed_count);
+    tsm_json_put_u64(&j, "shortened_count", g->shortened_count);
     tsm_json_put_open(&j, "nodes", '[');
     for (size_t i = 0; i < g->node_count; i++) {
         if (!is_selected(run, &g->nodes[i]))
@@ -691,6 +692,10 @@ static int run_graph(const struct tsm_command *command, void *values, const stru
         tsm_note("%s: %" PRIu64
                  " commands are not in the graph: it knows CUDA, Vulkan, HSA and DRM",
                  tsm_clean(sbt_reader_name(run.reader)), run.graph.passed_count);
+    if (!error && run.graph.shortened_count)
+        tsm_note("%s: %" PRIu64 " edges of barriers say less than they could: they came after more "
+                 "submits, or command buffers, than are followed",
+                 tsm_clean(sbt_reader_name(run.reader)), run.graph.shortened_count);
     if (!error && run.graph.left_out)
         tsm_note("%s: %" PRIu64 " edges or accesses of memory were left out: there were too many, "
                  "or records came late",

@@ -38,6 +38,7 @@ static const struct {
     [TSM_DEPENDS_DEFAULT] = {"default stream", "#1155cc", "bold"},
     [TSM_DEPENDS_EVENT] = {"event", "#38761d", "bold"},
     [TSM_DEPENDS_SIGNAL] = {"semaphore, signal", "#00796b", "bold"},
+    [TSM_DEPENDS_BARRIER] = {"barrier", "#00796b", "dashed"},
     [TSM_DEPENDS_HOST] = {"the host waits", "#cc0000", "dashed"},
     [TSM_DEPENDS_THREAD] = {"sent after a wait", "#cc7a7a", "dashed"},
     [TSM_DEPENDS_UNKNOWN] = {"unknown", "#e69138", "dashed"},
