@@ -172,10 +172,8 @@ static void pass_back_command(struct slack *k, uint32_t command)
         lower(&k->commands[before], own);
     }
     for (tsm_loose_edges_to(l, command, &e, &end); e < end; e++)
-        if (e->reason == TSM_DEPENDS_BARRIER && e->is_part)
-            pass_back_edge(k, e, own + end_of(k, command));
-        else if (!e->is_part && is_followed(e->reason))
-            pass_back_edge(k, e, own + could_ns);
+        if (is_followed(e->reason))
+            pass_back_edge(k, e, own + (e->is_part ? end_of(k, command) : could_ns));
     if (call != NONE)
         lower(&k->calls[call], own + above(could_ns, k->s->calls.list[call].end_ns));
 }

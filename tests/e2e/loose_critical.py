@@ -371,14 +371,12 @@ class Critical:
                 if before and could < span[before[0]][1] <= span[seq][0]:
                     could = span[before[0]][1]
                     found[before[0]] = min(found[before[0]], own)
-                edges, limit = [e for e in self.into.get(seq, ()) if e['reason'] in ('signal', 'stream', 'barrier') and not e['part']], own + could
-                for edge in self.into.get(seq, ()):  # a part waits behind a barrier, and ends with the command at the latest
-                    if edge['reason'] == 'barrier' and edge['part']:
-                        for one in {edge['from']} if edge['begin'] else self.over_with(edge):
-                            found[one] = min(found[one], max(0, own + span[seq][1] - span[one][not edge['begin']]))
+                edges, limit = [e for e in self.into.get(seq, ()) if e['reason'] in ('signal', 'stream', 'barrier')], own + could
                 if seq in calls:
                     calls[seq] = min(calls[seq], own + max(0, could - self.end_of(self.calls[seq])))
             for edge in edges:
+                if not is_call:  # a part of a command ends with that at the latest
+                    limit = own + (span[seq][1] if edge['part'] else could)
                 if edge['from'] in self.commands:
                     for one in {edge['from']} if edge['begin'] else self.over_with(edge):
                         found[one] = min(found[one], max(0, limit - span[one][not edge['begin']]))
