@@ -115,6 +115,8 @@ bool emu_is_first_ready(CUstream stream)
 
 void emu_note_values(uint64_t ns, uint64_t by)
 {
+    if (!by && emu_scheduler.running_count)
+        return;
     for (struct emu_command *c = emu_scheduler.awaiting; c; c = c->next_awaiting) {
         const bool is_there = c->type->is_ready(c);
 
@@ -165,6 +167,7 @@ static void complete(CUstream stream, struct emu_command *command, bool has_run,
     if (!stream->head)
         stream->tail = NULL;
     stream->is_running = false;
+    emu_scheduler.running_count -= !command->type->is_programs;
     emu_note_values(command->done_ns, command->number);
     emu_unref_locked(command);
     pthread_cond_broadcast(&emu_scheduler.something_done);
@@ -198,6 +201,7 @@ void emu_run_first(CUstream stream)
     bool has_failed = emu_context_error(context);
 
     stream->is_running = true;
+    emu_scheduler.running_count += !command->type->is_programs;
     emu_time_begin(command, runs);
     pthread_mutex_unlock(&emu_scheduler.lock);
     if (runs) {
