@@ -113,7 +113,7 @@ def check_flags():
         check_machine(['flags', 'function'], machine)
         check_machine(['flags', 'program'], machine)
     check_machine(['flags', 'overwritten'], DEFAULTS, MACHINES[1])
-    for way in ('program', 'there'):
+    for way in ('program', 'there', 'again'):
         for machine in MACHINES[:4]:  # fills in time: those of calls without a stream do not overlap in a replay
             check_replayed(['flags', way], machine, '--streams=3')
 

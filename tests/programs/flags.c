@@ -4,7 +4,8 @@
  * function: by functions of the program. program: by the program, behind its next call another
  * stream works. there: the values are there, nothing waits; in single calls and in batches.
  * overwritten: a second value comes before the wait does. skipped: a graph with a conditional node
- * that does nothing, while the device is busy. many: streams by the dozen.
+ * that does nothing, while the device is busy. many: streams by the dozen. again: a primary context
+ * that is destroyed, and made again.
  */
 #include "tests/programs/program.h"
 
@@ -168,6 +169,31 @@ static void many(void)
     }
 }
 
+static void again(void)
+{
+    static uint32_t result[2][COUNT];
+    CUdeviceptr memory[2];
+    CUcontext primary;
+    CUstream stream;
+
+    for (unsigned i = 0; i < 3; i++) {
+        CU(cuDevicePrimaryCtxRetain(&primary, 0));
+        CU(cuCtxSetCurrent(primary));
+        CU(cuMemAlloc_v2(&memory[0], COUNT * 4));
+        CU(cuMemAlloc_v2(&memory[1], COUNT * 4));
+        CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        CU(cuMemsetD32Async(memory[0], i, COUNT, stream));
+        CU(cuMemsetD32Async(memory[1], 7, COUNT, stream));
+        CU(cuMemcpyDtoDAsync_v2(memory[1], memory[0], COUNT, stream));
+        CU(cuStreamSynchronize(stream));
+        for (unsigned k = 0; k < 2; k++)
+            CU(cuMemcpyDtoH_v2(result[k], memory[k], sizeof(result[k])));
+        printf("%08x\n", program_digest(result, sizeof(result)));
+        CU(cuDevicePrimaryCtxRelease_v2(0));
+    }
+    CU(cuCtxSetCurrent(context));
+}
+
 static void begin(CUmodule kernels)
 {
     void *host;
@@ -190,8 +216,10 @@ static void begin(CUmodule kernels)
 static const struct {
     const char *name;
     void (*run)(void);
-} ways[] = {{"function", by_function},    {"program", by_program}, {"there", already_there},
-            {"overwritten", overwritten}, {"skipped", skipped},    {"many", many}};
+} ways[] = {{"function", by_function}, {"program", by_program},
+            {"there", already_there},  {"overwritten", overwritten},
+            {"skipped", skipped},      {"many", many},
+            {"again", again}};
 
 int main(int argc, char **argv)
 {

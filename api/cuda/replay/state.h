@@ -460,10 +460,18 @@ struct cuda_lane {
     CUcontext context;
 };
 
+/* An event behind a command, which lives as its context does; then NULL. */
+struct cuda_placed_end {
+    CUevent event;
+    CUcontext context;
+};
+
 struct cuda_placed {
     struct cuda_lane *lanes;
     size_t lane_capacity;
-    struct tsm_map ends; /* seq + 1 -> event behind the command; they live as their contexts */
+    struct cuda_placed_end *ends;
+    size_t end_count, end_capacity;
+    struct tsm_map end_places; /* seq + 1 of the command -> place + 1 */
     struct cuda_seq_list after, awaited;
     bool has_failed; /* to keep `awaited` */
     /* The next command, or the one that is being sent: */
@@ -487,6 +495,8 @@ int cuda_place_end(struct cuda_replay *replay, const struct sbt_record *record);
 CUstream cuda_place_stream(struct cuda_replay *replay, CUstream raw);
 /* Waits for what the recorded stream sent to such streams. */
 CUresult cuda_place_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
+/* The context is destroyed, with its streams and events. */
+void cuda_place_leave(struct cuda_replay *replay, CUcontext context);
 void cuda_place_finish(struct cuda_replay *replay);
 
 /* The library is open. */
