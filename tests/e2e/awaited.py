@@ -106,7 +106,7 @@ def check_programs():
 def check_flags():
     """Values that functions of the program write, or that are overwritten before the wait comes; on streams of the replay's own, too, where the values are
     there in time."""
-    for way in ('function', 'there', 'overwritten', 'skipped', 'many'):
+    for way in ('function', 'there', 'overwritten', 'skipped', 'many', 'blocking'):
         for machine in MACHINES:
             check_replayed(['flags', way], machine)
     for machine in MACHINES:

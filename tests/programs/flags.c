@@ -5,7 +5,7 @@
  * stream works. there: the values are there, nothing waits; in single calls and in batches.
  * overwritten: a second value comes before the wait does. skipped: a graph with a conditional node
  * that does nothing, while the device is busy. many: streams by the dozen. again: a primary context
- * that is destroyed, and made again.
+ * that is destroyed, and made again. blocking: streams that wait for the default one are captured.
  */
 #include "tests/programs/program.h"
 
@@ -194,6 +194,37 @@ static void again(void)
     CU(cuCtxSetCurrent(context));
 }
 
+static CUgraphExec capture(CUstream stream, unsigned i)
+{
+    CUgraphExec exec;
+    CUgraph graph;
+
+    CU(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    work_on(stream, own[i], COUNT, 30);
+    work_on(stream, own[i], COUNT, 40);
+    CU(cuStreamEndCapture(stream, &graph));
+    CU(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CU(cuGraphDestroy(graph));
+    return exec;
+}
+
+/* The second stream is captured while the first one works: they do not wait for each other. */
+static void blocking(void)
+{
+    CUgraphExec execs[3];
+
+    for (unsigned i = 0; i < 3; i++) {
+        CUstream stream;
+
+        CU(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+        execs[i] = capture(stream, i);
+        CU(cuGraphLaunch(execs[i], stream));
+    }
+    CU(cuCtxSynchronize());
+    for (unsigned i = 0; i < 3; i++)
+        CU(cuGraphExecDestroy(execs[i]));
+}
+
 static void begin(CUmodule kernels)
 {
     void *host;
@@ -219,7 +250,7 @@ static const struct {
 } ways[] = {{"function", by_function}, {"program", by_program},
             {"there", already_there},  {"overwritten", overwritten},
             {"skipped", skipped},      {"many", many},
-            {"again", again}};
+            {"again", again},          {"blocking", blocking}};
 
 int main(int argc, char **argv)
 {

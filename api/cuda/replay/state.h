@@ -107,6 +107,7 @@ struct cuda_stream_state {
     bool is_default; /* a context's legacy stream */
     CUstream raw;
     CUevent mark;      /* legacy: what was on it when a stream that it waits for was captured */
+    bool is_unmarked;  /* ... and more has come since that nobody waited for; atomic */
     CUstream captured; /* of a thread's own default stream: in its place while it is captured */
     CUcontext context;
     struct cuda_bytes *sent; /* until the stream has been waited for */
@@ -152,8 +153,10 @@ bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw);
 /* Before a capture begins, in its context: what is on the legacy stream can be waited for
  * meanwhile. */
 CUresult cuda_legacy_mark(struct cuda_replay *replay);
+/* A command was sent to the stream. */
+void cuda_legacy_sent(struct cuda_stream_state *stream);
 /* In the stream's context. Of what is captured there is nothing to wait for. */
-CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
+CUresult cuda_stream_wait(struct cuda_replay *replay, struct cuda_stream_state *stream);
 /* Everything that was sent in the current context is complete, but for what is captured. */
 CUresult cuda_context_wait(struct cuda_replay *replay);
 
