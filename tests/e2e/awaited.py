@@ -113,6 +113,8 @@ def check_flags():
         check_machine(['flags', 'function'], machine)
         check_machine(['flags', 'program'], machine)
     check_machine(['flags', 'overwritten'], DEFAULTS, MACHINES[1])
+    for mode in {'TS_EMU_TIME': 'virtual'}, {'TS_EMU_STREAMS': 'serial'}, {}:  # does not hang
+        assert run([PROGRAMS / 'flags', 'failed'], {**mode, 'TS_TEST_PTX': str(PROGRAMS / 'kernels.ptx')}).stdout == '700\n'
     for way in ('program', 'there', 'again'):
         for machine in MACHINES[:4]:  # fills in time: those of calls without a stream do not overlap in a replay
             check_replayed(['flags', way], machine, '--streams=3')

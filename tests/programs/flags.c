@@ -6,6 +6,7 @@
  * overwritten: a second value comes before the wait does. skipped: a graph with a conditional node
  * that does nothing, while the device is busy. many: streams by the dozen. again: a primary context
  * that is destroyed, and made again. blocking: streams that wait for the default one are captured.
+ * failed: a kernel before what writes the value fails.
  */
 #include "tests/programs/program.h"
 
@@ -15,7 +16,7 @@ static CUstream streams[STREAMS];
 static CUdeviceptr own[STREAMS], flags;
 static volatile uint32_t *word; /* of the program, which the device reads */
 static CUdeviceptr word_there;
-static CUfunction mix;
+static CUfunction mix, wild;
 static CUcontext context;
 
 static void work_on(CUstream stream, CUdeviceptr memory, int count, int rounds)
@@ -225,11 +226,23 @@ static void blocking(void)
         CU(cuGraphExecDestroy(execs[i]));
 }
 
+static void failed(void)
+{
+    uint64_t address = 64;
+
+    await(1, flags, 1, CU_STREAM_WAIT_VALUE_GEQ);
+    CU(cuLaunchKernel(wild, 1, 1, 1, 1, 1, 1, 0, streams[0], (void *[]){&address}, NULL));
+    signal(0, flags, 1);
+    printf("%d\n", (int)cuCtxSynchronize());
+    exit(0);
+}
+
 static void begin(CUmodule kernels)
 {
     void *host;
 
     mix = program_function(kernels, "mix");
+    wild = program_function(kernels, "write_wild");
     for (unsigned i = 0; i < STREAMS; i++) {
         CU(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
         CU(cuMemAlloc_v2(&own[i], COUNT * 4));
@@ -250,7 +263,8 @@ static const struct {
 } ways[] = {{"function", by_function}, {"program", by_program},
             {"there", already_there},  {"overwritten", overwritten},
             {"skipped", skipped},      {"many", many},
-            {"again", again},          {"blocking", blocking}};
+            {"again", again},          {"blocking", blocking},
+            {"failed", failed}};
 
 int main(int argc, char **argv)
 {

@@ -105,7 +105,9 @@ bool emu_is_ready(CUstream stream, struct emu_command *command)
     for (size_t i = 0; i < command->after_count; i++)
         if (!command->after[i]->is_done)
             return false;
-    return !command->type->is_ready || command->type->is_ready(command);
+    /* After an error nothing comes that it could wait for. */
+    return !command->type->is_ready || command->type->is_ready(command) ||
+           (!command->type->runs_after_error && emu_context_error(stream->context));
 }
 
 bool emu_is_first_ready(CUstream stream)
