@@ -499,6 +499,10 @@ static bool run_part(struct tsm_simulation *s, uint32_t part)
     struct tsm_device_span span;
     uint32_t before;
 
+    if (tsm_simulation_has_lost_value(s, part)) {
+        tsm_simulation_await_again(s, part);
+        return true;
+    }
     if (s->w->turnaround_ns && s->w->parts[part].work.kind != TSM_DEVICE_NONE)
         p->ready_ns = turned_around(s, p);
     if (s->learning && !s->w->is_virtual && c->recorded.kind == TSM_TIME_MEASURED &&

@@ -128,6 +128,10 @@ bool tsm_simulation_wait_default(struct tsm_simulation *s, uint32_t part);
 bool tsm_simulation_wait_owner(struct tsm_simulation *s, uint32_t thread, const uint64_t *key);
 /* Makes a part that is sent wait for its value, if it waits for one. */
 bool tsm_simulation_wait_value(struct tsm_simulation *s, uint32_t part);
+/* Tests whether another value has been written since the one that the part, which is ready, waits
+ * for; it has to wait for a later one then. */
+bool tsm_simulation_has_lost_value(const struct tsm_simulation *s, uint32_t part);
+void tsm_simulation_await_again(struct tsm_simulation *s, uint32_t part);
 /* The part is done: it may have written a value that others wait for. */
 bool tsm_simulation_note_value(struct tsm_simulation *s, uint32_t part);
 /* A thread makes a call, which has been charged at `ns`: the program may have written such a value

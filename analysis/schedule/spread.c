@@ -44,6 +44,7 @@ struct spreading {
     struct tsm_workload_event *events; /* the new list */
     size_t event_count, event_capacity;
     bool *is_recorded; /* of commands: an event is recorded behind it */
+    uint64_t *gaps_ns; /* of steps, before events and waits for them were added */
 };
 
 static int no_memory(void)
@@ -373,6 +374,23 @@ static bool take_steps(struct spreading *p, const uint32_t *old)
     return ok;
 }
 
+/* Has values of the program be seen by the first call behind them, which may be one for an event
+ * now. */
+static void move_values(const struct spreading *p)
+{
+    const struct tsm_workload *w = p->w;
+
+    for (size_t i = 0; i < w->value_count; i++) {
+        struct tsm_workload_value *v = &w->values[i];
+        uint32_t step = v->host_step;
+
+        while (step != TSM_WORKLOAD_NONE && w->steps[step].is_dropped)
+            step = w->steps[step].next;
+        if (step != TSM_WORKLOAD_NONE)
+            v->host_ago_ns += w->steps[step].gap_ns - p->gaps_ns[step];
+    }
+}
+
 /* ---- streams ----------------------------------------------------------------------------------
  */
 
@@ -440,10 +458,13 @@ static bool begin(struct spreading *p, uint32_t **old)
     p->numbers = calloc(w->command_count + 1, sizeof(*p->numbers));
     p->ends_ns = calloc(w->command_count + 1, sizeof(*p->ends_ns));
     p->is_recorded = calloc(w->command_count + 1, sizeof(*p->is_recorded));
+    p->gaps_ns = calloc(w->step_count + 1, sizeof(*p->gaps_ns));
     *old = calloc(w->command_count + 1, sizeof(**old));
     if (!p->lanes || !p->clocks || !p->old_clocks || !p->thread_clocks || !p->numbers ||
-        !p->ends_ns || !p->is_recorded || !*old)
+        !p->ends_ns || !p->is_recorded || !p->gaps_ns || !*old)
         return false;
+    for (size_t i = 0; i < w->step_count; i++)
+        p->gaps_ns[i] = w->steps[i].gap_ns;
     for (size_t i = 0; i < w->command_count; i++)
         (*old)[i] = w->commands[i].stream;
     return true;
@@ -463,6 +484,7 @@ static void finish(struct spreading *p)
     free(p->numbers);
     free(p->ends_ns);
     free(p->is_recorded);
+    free(p->gaps_ns);
     free(p->events);
 }
 
@@ -481,6 +503,8 @@ int tsm_spread(struct tsm_spread *out, struct tsm_workload *w,
         return tsm_fail(TSM_E_LIMIT, "%zu commands are too many to spread them over %u streams",
                         w->command_count, count);
     ok = begin(&p, &old) && take_steps(&p, old) && replace_streams(&p);
+    if (ok)
+        move_values(&p);
     free(old);
     finish(&p);
     return ok ? 0 : no_memory();

@@ -170,6 +170,31 @@ static bool can_end(const struct tsm_workload_value *wait, const struct tsm_work
     return write->rank >= wait->rank && tsm_value_ends(&wait->access, write->access.value);
 }
 
+bool tsm_simulation_has_lost_value(const struct tsm_simulation *s, uint32_t part)
+{
+    const uint32_t place = s->w->parts[part].value;
+    const struct tsm_workload_value *v = place == TSM_WORKLOAD_NONE ? NULL : &s->w->values[place];
+    const struct tsm_workload_value *last = NULL;
+
+    if (!v || v->access.kind == SBT_VALUE_WRITE || v->rank == TSM_WORKLOAD_NONE)
+        return false;
+    if (s->cells[v->cell].written != TSM_WORKLOAD_NONE)
+        last = &s->w->values[s->cells[v->cell].written];
+    /* A shorter one may leave what the wait is for. */
+    return last && last->access.size >= v->access.size &&
+           !tsm_value_ends(&v->access, last->access.value);
+}
+
+void tsm_simulation_await_again(struct tsm_simulation *s, uint32_t part)
+{
+    const uint32_t place = s->w->parts[part].value;
+    struct tsm_simulated_cell *cell = &s->cells[s->w->values[place].cell];
+
+    s->next_waiting[place] = cell->waiting;
+    cell->waiting = place;
+    s->parts[part].left++;
+}
+
 /* Waits for a part that may not have been sent yet. */
 static bool wait_bringer(struct tsm_simulation *s, uint32_t part, uint32_t by)
 {
@@ -217,9 +242,7 @@ bool tsm_simulation_wait_value(struct tsm_simulation *s, uint32_t part)
         tsm_simulation_bind(&s->out->parts[part], s->out->parts[by].end_ns, TSM_BOUND_VALUE, by);
         return true;
     }
-    s->next_waiting[place] = cell->waiting;
-    cell->waiting = place;
-    s->parts[part].left++;
+    tsm_simulation_await_again(s, part);
     return true;
 }
 

@@ -154,7 +154,8 @@ def function(call, structs):
     text = FUNCTION.format(
         name=call.name, slot_count=count, read=statements(read_lines(call, structs)),
         args=', '.join(argument(call, param) for param in call.params),
-        send='    cuda_args_send(&args);\n' if call.kind == 'command' else '',
+        send={'command': '    cuda_args_send(&args);\n', 'wait': '    cuda_args_place(&args);\n',
+              'signal': '    cuda_args_place(&args);\n'}.get(call.kind, ''),
         made=statements(made_lines(call, structs)))
     return re.sub(r'\n\n(?=    (if \(args.error|return cuda))', '\n', text)
 

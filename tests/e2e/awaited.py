@@ -14,6 +14,7 @@ import tempfile
 BIN, CAPTURE, EMU, PROGRAMS = (pathlib.Path(os.environ[f'TEST_{name}']) for name in ('BIN', 'CAPTURE', 'EMU', 'PROGRAMS'))
 MACHINES = ('block_slots=64', 'block_slots=2,instruction_ps=5000', 'block_slots=8,call_ns=100', 'launch_latency_ns=0,call_ns=9000',
             'kernel_ns=0,copy_latency_ns=0,device_mbps=1000')
+DEFAULTS = 'block_slots=64,instruction_ps=1000'
 KINDS = ('egvw', 'v', 'vw', 'gv', 'g', 'gvw')
 ROUNDS = 40 if os.environ.get('TS_TEST_ALL') else 6
 
@@ -52,8 +53,8 @@ def check_same(times, predicted, what):
     assert times, what
 
 
-def check_machine(words, machine):
-    record('a.sbt', words, MACHINES[0])
+def check_machine(words, machine, recorded=MACHINES[0]):
+    record('a.sbt', words, recorded)
     record('b.sbt', words, machine)
     records = read('a.sbt')
     _, predicted = predict('a.sbt', records, f'--machine={machine}')
@@ -102,12 +103,30 @@ def check_programs():
             check_replayed(words, machine)
 
 
+def check_flags():
+    """Values that functions of the program write, or that are overwritten before the wait comes; on streams of the replay's own, too, where the values are
+    there in time."""
+    for way in ('function', 'there', 'overwritten', 'skipped', 'many', 'blocking'):
+        for machine in MACHINES:
+            check_replayed(['flags', way], machine)
+    for machine in MACHINES:
+        check_machine(['flags', 'function'], machine)
+        check_machine(['flags', 'program'], machine)
+    check_machine(['flags', 'overwritten'], DEFAULTS, MACHINES[1])
+    for mode in {'TS_EMU_TIME': 'virtual'}, {'TS_EMU_STREAMS': 'serial'}, {}:  # does not hang
+        assert run([PROGRAMS / 'flags', 'failed'], {**mode, 'TS_TEST_PTX': str(PROGRAMS / 'kernels.ptx')}).stdout == '700\n'
+    for way in ('program', 'there', 'again'):
+        for machine in MACHINES[:4]:  # fills in time: those of calls without a stream do not overlap in a replay
+            check_replayed(['flags', way], machine, '--streams=3')
+
+
 def main():
     chance = random.Random(int(os.environ.get('TEST_SEED', '9')))
     moved = 0
     check_states()
     check_host()
     check_programs()
+    check_flags()
     for number in range(ROUNDS):
         words = ['weave', str(chance.randrange(1, 10**6)), chance.choice(('30', '60', '120')), KINDS[number % len(KINDS)]]
         check_machine(words, chance.choice(MACHINES))

@@ -112,6 +112,7 @@ void cuda_context_destroyed(struct cuda_replay *replay, CUcontext context)
 
     cuda_memory_forget(replay, context);
     cuda_arrays_forget(replay, context);
+    cuda_place_leave(replay, context);
     for (struct cuda_thread *t = replay->threads; t; t = t->next)
         for (size_t i = 0; i < t->depth; i++)
             if (t->stack[i] == context)

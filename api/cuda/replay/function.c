@@ -373,6 +373,7 @@ int replay_cuLaunchHostFunc(struct cuda_replay *replay, const struct sbt_record 
         args.error = cuda_functions_take(replay, record->stream, record->position, &written);
     if (!args.error && !written)
         args.error = tsm_fail(TSM_E_MEMORY, "no memory for a host function");
+    cuda_args_place(&args);
     if (args.error)
         return args.error;
     return cuda_args_end(&args, args.driver->cuLaunchHostFunc(stream, function, written));

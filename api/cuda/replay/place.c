@@ -30,12 +30,13 @@ static bool take_list(struct cuda_seq_list *to, const uint64_t *seqs, size_t cou
     return true;
 }
 
-/* Returns the event that stands for a command's end, or NULL: it was not sent. */
+/* Returns the event that stands for a command's end, or NULL: it was not sent, or its context, and
+ * so all that was sent there, is over. */
 static CUevent end_of(const struct cuda_replay *replay, uint64_t seq)
 {
-    const uint64_t *end = tsm_map_find(&replay->placed.ends, seq + 1);
+    const uint64_t place = tsm_map_get(&replay->placed.end_places, seq + 1, 0);
 
-    return end ? (CUevent)(uintptr_t)*end : NULL;
+    return place ? replay->placed.ends[place - 1].event : NULL;
 }
 
 void cuda_place_await_next(struct cuda_replay *replay, const uint64_t *after, size_t count)
@@ -165,10 +166,18 @@ static bool note_lane_end(struct cuda_stream_state *stream, uint32_t on, CUevent
 {
     if (!TSM_ARRAY_EXTEND(stream->lane_ends, stream->lane_capacity, (size_t)on + 1))
         return false;
-    if (stream->lane_count <= on)
-        stream->lane_count = (size_t)on + 1;
+    for (; stream->lane_count <= on; stream->lane_count++)
+        stream->lane_ends[stream->lane_count] = NULL;
     stream->lane_ends[on] = end;
     return true;
+}
+
+static bool note_end(struct cuda_placed *placed, uint64_t seq, CUevent event)
+{
+    const struct cuda_placed_end end = {event, placed->lanes[placed->on].context};
+
+    return TSM_ARRAY_PUSH(placed->ends, placed->end_count, placed->end_capacity, end) &&
+           tsm_map_set(&placed->end_places, seq + 1, placed->end_count);
 }
 
 int cuda_place_end(struct cuda_replay *replay, const struct sbt_record *record)
@@ -187,8 +196,7 @@ int cuda_place_end(struct cuda_replay *replay, const struct sbt_record *record)
         result = wait_end(replay, placed->raw, end);
     if (result != CUDA_SUCCESS)
         return cuda_fail(driver, "cuEventRecord", result);
-    return stream && note_lane_end(stream, placed->on, end) &&
-                   tsm_map_set(&placed->ends, record->seq + 1, (uint64_t)(uintptr_t)end)
+    return stream && note_lane_end(stream, placed->on, end) && note_end(placed, record->seq, end)
                ? 0
                : no_memory();
 }
@@ -199,6 +207,21 @@ CUstream cuda_place_stream(struct cuda_replay *replay, CUstream raw)
     return replay->placed.is_begun ? replay->placed.raw : raw;
 }
 
+void cuda_place_leave(struct cuda_replay *replay, CUcontext context)
+{
+    struct cuda_placed *placed = &replay->placed;
+
+    for (size_t i = 0; i < placed->lane_capacity; i++)
+        if (placed->lanes[i].context == context)
+            placed->lanes[i] = (struct cuda_lane){NULL, NULL};
+    for (size_t i = 0; i < placed->end_count; i++)
+        if (placed->ends[i].context == context)
+            placed->ends[i].event = NULL;
+    for (size_t i = 0; i < replay->stream_capacity; i++)
+        if (replay->streams[i] && replay->streams[i]->context == context)
+            replay->streams[i]->lane_count = 0;
+}
+
 void cuda_place_finish(struct cuda_replay *replay)
 {
     struct cuda_placed *placed = &replay->placed;
@@ -206,6 +229,7 @@ void cuda_place_finish(struct cuda_replay *replay)
     free(placed->lanes);
     free(placed->after.list);
     free(placed->awaited.list);
-    tsm_map_finish(&placed->ends);
+    free(placed->ends);
+    tsm_map_finish(&placed->end_places);
     *placed = (struct cuda_placed){0};
 }

@@ -300,6 +300,7 @@ static int backend_submit(struct tsm_backend_state *state, const struct sbt_reco
     cuda_clock_take(replay);
     cuda_clock_send(replay);
     error = carry_out(replay, record);
+    cuda_legacy_sent(cuda_stream_find(replay, record->stream));
     if (timed)
         cuda_timing_end(replay, timed, !error);
     cuda_clock_sent(replay);

@@ -60,6 +60,8 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
  * between them lies its time on the device. A second pair takes the place of the first.
  * cuda_args_end() says the latter, too. */
 void cuda_args_send(struct cuda_args *args);
+/* The first of them, for what has no time: a schedule may have it wait for others. */
+void cuda_args_place(struct cuda_args *args);
 void cuda_args_sent(const struct cuda_args *args);
 
 /* 0, or an error when the driver's answer is not CUDA_SUCCESS. */

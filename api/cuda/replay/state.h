@@ -128,6 +128,7 @@ struct cuda_stream_state {
     bool is_default; /* a context's legacy stream */
     CUstream raw;
     CUevent mark;      /* legacy: what was on it when a stream that it waits for was captured */
+    bool is_unmarked;  /* ... and more has come since that nobody waited for; atomic */
     CUstream captured; /* of a thread's own default stream: in its place while it is captured */
     CUcontext context;
     struct cuda_bytes *sent; /* until the stream has been waited for */
@@ -173,8 +174,10 @@ bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw);
 /* Before a capture begins, in its context: what is on the legacy stream can be waited for
  * meanwhile. */
 CUresult cuda_legacy_mark(struct cuda_replay *replay);
+/* A command was sent to the stream. */
+void cuda_legacy_sent(struct cuda_stream_state *stream);
 /* In the stream's context. Of what is captured there is nothing to wait for. */
-CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
+CUresult cuda_stream_wait(struct cuda_replay *replay, struct cuda_stream_state *stream);
 /* Everything that was sent in the current context is complete, but for what is captured. */
 CUresult cuda_context_wait(struct cuda_replay *replay);
 
@@ -481,10 +484,18 @@ struct cuda_lane {
     CUcontext context;
 };
 
+/* An event behind a command, which lives as its context does; then NULL. */
+struct cuda_placed_end {
+    CUevent event;
+    CUcontext context;
+};
+
 struct cuda_placed {
     struct cuda_lane *lanes;
     size_t lane_capacity;
-    struct tsm_map ends; /* seq + 1 -> event behind the command; they live as their contexts */
+    struct cuda_placed_end *ends;
+    size_t end_count, end_capacity;
+    struct tsm_map end_places; /* seq + 1 of the command -> place + 1 */
     struct cuda_seq_list after, awaited;
     bool has_failed; /* to keep `awaited` */
     /* The next command, or the one that is being sent: */
@@ -508,6 +519,8 @@ int cuda_place_end(struct cuda_replay *replay, const struct sbt_record *record);
 CUstream cuda_place_stream(struct cuda_replay *replay, CUstream raw);
 /* Waits for what the recorded stream sent to such streams. */
 CUresult cuda_place_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
+/* The context is destroyed, with its streams and events. */
+void cuda_place_leave(struct cuda_replay *replay, CUcontext context);
 void cuda_place_finish(struct cuda_replay *replay);
 
 /* The library is open. */

@@ -273,6 +273,13 @@ bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw)
            (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
+void cuda_legacy_sent(struct cuda_stream_state *stream)
+{
+    if (stream && stream->raw == CU_STREAM_LEGACY)
+        __atomic_store_n(&stream->is_unmarked, true, __ATOMIC_RELEASE);
+}
+
+/* None where nothing came since the last one: it would put other streams into an order. */
 CUresult cuda_legacy_mark(struct cuda_replay *replay)
 {
     const struct cuda_real *driver = &replay->library.calls;
@@ -287,6 +294,8 @@ CUresult cuda_legacy_mark(struct cuda_replay *replay)
         if (!stream || !stream->is_made || stream->raw != CU_STREAM_LEGACY ||
             stream->context != context)
             continue;
+        if (!__atomic_exchange_n(&stream->is_unmarked, false, __ATOMIC_ACQ_REL))
+            return CUDA_SUCCESS;
         if (!stream->mark)
             result = driver->cuEventCreate(&stream->mark, CU_EVENT_DISABLE_TIMING);
         return result ? result : driver->cuEventRecord(stream->mark, CU_STREAM_LEGACY);
@@ -294,12 +303,14 @@ CUresult cuda_legacy_mark(struct cuda_replay *replay)
     return CUDA_SUCCESS;
 }
 
-CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream)
+CUresult cuda_stream_wait(struct cuda_replay *replay, struct cuda_stream_state *stream)
 {
     const struct cuda_real *driver = &replay->library.calls;
 
-    if (!cuda_stream_is_captured(replay, stream->raw))
+    if (!cuda_stream_is_captured(replay, stream->raw)) {
+        __atomic_store_n(&stream->is_unmarked, false, __ATOMIC_RELEASE);
         return driver->cuStreamSynchronize(stream->raw);
+    }
     return stream->mark ? driver->cuEventSynchronize(stream->mark) : CUDA_SUCCESS;
 }
 
@@ -313,7 +324,7 @@ CUresult cuda_context_wait(struct cuda_replay *replay)
         return driver->cuCtxSynchronize();
     driver->cuCtxGetCurrent(&context);
     for (uint32_t i = 0; i < replay->stream_capacity && result == CUDA_SUCCESS; i++) {
-        const struct cuda_stream_state *stream = replay->streams[i];
+        struct cuda_stream_state *stream = replay->streams[i];
         if (stream && stream->is_made && stream->context == context && stream->raw)
             result = cuda_stream_wait(replay, stream);
     }

@@ -264,17 +264,24 @@ struct cuda_timed *cuda_timing_begin(struct cuda_replay *replay, const struct sb
     return timed;
 }
 
-void cuda_args_send(struct cuda_args *args)
+void cuda_args_place(struct cuda_args *args)
 {
     const struct cuda_replay *replay = args->replay;
 
     if (args->error)
         return;
     cuda_clock_send(args->replay);
-    if (replay->placed.is_begun && !replay->placed.has_waited) {
-        args->error = cuda_place_send(args->replay);
-        cuda_clock_send(args->replay);
-    }
+    if (!replay->placed.is_begun || replay->placed.has_waited)
+        return;
+    args->error = cuda_place_send(args->replay);
+    cuda_clock_send(args->replay);
+}
+
+void cuda_args_send(struct cuda_args *args)
+{
+    const struct cuda_replay *replay = args->replay;
+
+    cuda_args_place(args);
     if (!current || args->error)
         return;
     current->is_ended = false;

@@ -62,6 +62,11 @@ int replay_cuStreamBatchMemOp_v2(struct cuda_replay *replay, const struct sbt_re
     unsigned flags = (unsigned)cuda_arg(&args, AT(flags));
     if (cuda_values_read(&args, AT(paramArray), count, &params))
         return args.error;
+    cuda_args_place(&args);
+    if (args.error) {
+        free(params);
+        return args.error;
+    }
     cuda_awaited_note_values(replay, record->stream, params, count);
     result = args.driver->cuStreamBatchMemOp_v2(stream, count, params, flags);
     if (result == CUDA_ERROR_NOT_FOUND) /* before CUDA 11.7 */
@@ -83,6 +88,7 @@ int replay_cuStreamWriteValue32_v2(struct cuda_replay *replay, const struct sbt_
     CUdeviceptr address = cuda_arg_address(&args, AT(addr));
     uint64_t value = cuda_arg(&args, AT(value));
     unsigned flags = (unsigned)cuda_arg(&args, AT(flags));
+    cuda_args_place(&args);
     if (args.error)
         return args.error;
     if (cuda_arg(&args, AT(size)) == 8)

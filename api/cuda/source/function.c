@@ -8,6 +8,7 @@
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
 #include "api/cuda/source/encode.h"
+#include "api/cuda/source/gpu_time.h"
 #include "capture/lock.h"
 
 /* One function that was sent. The memory is used again, never freed. */
@@ -117,6 +118,7 @@ static CUresult launch(uint32_t type, launch_host real_launch, bool per_thread, 
                        CUhostFn fn, void *user)
 {
     struct cuda_graph_function *node = NULL;
+    struct cuda_timed *timed;
     struct tsm_call call;
     struct sent *sent;
     CUresult result;
@@ -126,10 +128,13 @@ static CUresult launch(uint32_t type, launch_host real_launch, bool per_thread, 
     sent = begin(&call, stream, per_thread, (struct sent){.function = fn, .user = user});
     if (fn && cuda_is_captured(&call))
         node = cuda_graph_function_make(fn, user);
+    timed = cuda_gpu_time_begin_order(&call, stream, per_thread);
     if (node)
         result = real_launch(stream, cuda_graph_function_run, node);
     else
         result = sent ? real_launch(stream, run_function, sent) : real_launch(stream, fn, user);
+    if (timed)
+        cuda_gpu_time_end(timed, result == CUDA_SUCCESS, CUDA_HOST_GOES_ON);
     end(&call, result, sent);
     tsm_call_slot(&call, CUDA_SLOT(fn));
     tsm_call_slot(&call, CUDA_SLOT(user));
@@ -156,6 +161,7 @@ typedef CUresult (*add_callback)(CUstream stream, CUstreamCallback callback, voi
 static CUresult add(uint32_t type, add_callback real_add, bool per_thread, CUstream stream,
                     CUstreamCallback callback, void *user, unsigned int flags)
 {
+    struct cuda_timed *timed;
     struct tsm_call call;
     struct sent *sent;
     CUresult result;
@@ -163,8 +169,11 @@ static CUresult add(uint32_t type, add_callback real_add, bool per_thread, CUstr
     if (!tsm_call_begin(&call, type))
         return real_add(stream, callback, user, flags);
     sent = begin(&call, stream, per_thread, (struct sent){.callback = callback, .user = user});
+    timed = cuda_gpu_time_begin_order(&call, stream, per_thread);
     result = sent ? real_add(stream, run_callback, sent, flags)
                   : real_add(stream, callback, user, flags);
+    if (timed)
+        cuda_gpu_time_end(timed, result == CUDA_SUCCESS, CUDA_HOST_GOES_ON);
     end(&call, result, sent);
     tsm_call_slot(&call, CUDA_SLOT(callback));
     tsm_call_slot(&call, CUDA_SLOT(user));

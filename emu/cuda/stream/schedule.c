@@ -106,7 +106,9 @@ bool emu_is_ready(CUstream stream, struct emu_command *command)
     for (size_t i = 0; i < command->after_count; i++)
         if (!command->after[i]->is_done)
             return false;
-    return !command->type->is_ready || command->type->is_ready(command);
+    /* After an error nothing comes that it could wait for. */
+    return !command->type->is_ready || command->type->is_ready(command) ||
+           (!command->type->runs_after_error && emu_context_error(stream->context));
 }
 
 bool emu_is_first_ready(CUstream stream)
@@ -116,6 +118,8 @@ bool emu_is_first_ready(CUstream stream)
 
 void emu_note_values(uint64_t ns, uint64_t by)
 {
+    if (!by && emu_scheduler.running_count)
+        return;
     for (struct emu_command *c = emu_scheduler.awaiting; c; c = c->next_awaiting) {
         const bool is_there = c->type->is_ready(c);
 
@@ -166,6 +170,7 @@ static void complete(CUstream stream, struct emu_command *command, bool has_run,
     if (!stream->head)
         stream->tail = NULL;
     stream->is_running = false;
+    emu_scheduler.running_count -= !command->type->is_programs;
     emu_note_values(command->done_ns, command->number);
     emu_unref_locked(command);
     pthread_cond_broadcast(&emu_scheduler.something_done);
@@ -206,6 +211,7 @@ void emu_run_first(CUstream stream)
     bool has_failed = emu_context_error(context);
 
     stream->is_running = true;
+    emu_scheduler.running_count += !command->type->is_programs;
     emu_time_begin(command, runs);
     pthread_mutex_unlock(&emu_scheduler.lock);
     if (runs) {

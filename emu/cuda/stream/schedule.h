@@ -25,6 +25,7 @@ extern struct emu_scheduler {
     unsigned pauses;
     unsigned writers; /* host threads between emu_writing_begin() and _end() */
     struct emu_waiter *waiters;
+    unsigned running_count;       /* commands that run, but for functions of the program */
     struct emu_command *awaiting; /* virtual time: commands that have is_ready() and are not done */
     bool is_idle;                 /* serial mode: the program said nothing for a while */
     pthread_cond_t serial_wake;
@@ -45,7 +46,8 @@ bool emu_after_stream_locked(struct emu_command *command, CUstream stream);
 bool emu_is_first_ready(CUstream stream);
 bool emu_is_ready(CUstream stream, struct emu_command *command);
 /* Virtual time: values that commands wait for and that are there by now came at `ns`, but for those
- * that were there before, by the end of command number `by`; 0: the host knows no command. */
+ * that were there before, by the end of command number `by`; 0: the host knows no command. While
+ * one runs, the host says nothing: it may see what that has written so far. */
 void emu_note_values(uint64_t ns, uint64_t by);
 /* Releases the lock while the stream's first command runs. */
 void emu_run_first(CUstream stream);

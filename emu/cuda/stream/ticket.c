@@ -201,13 +201,27 @@ static void extend(struct span *span, const struct emu_command *command)
     span->is_any = true;
 }
 
+/* Tests whether the command did something that takes time, and is no mark that others wait for: in
+ * virtual time by its work, as who reads GPU_WORK records does. */
+static bool is_work(const struct tsm_emu_ticket *ticket, const struct emu_command *command,
+                    bool has_run)
+{
+    const size_t count = ticket->inner_count;
+
+    if (!emu_settings.is_virtual)
+        return command->type != &emu_command_mark;
+    if (count && ticket->inner[count - 1].number == command->ticket_number)
+        return true;
+    return has_run && emu_time_work(command).kind != TSM_DEVICE_NONE;
+}
+
 void emu_ticket_done(struct emu_command *command, bool has_run, bool has_failed)
 {
     struct tsm_emu_ticket *ticket = command->ticket;
 
     if (!ticket)
         return;
-    extend(command->type == &emu_command_mark ? &ticket->marks : &ticket->work, command);
+    extend(is_work(ticket, command, has_run) ? &ticket->work : &ticket->marks, command);
     ticket->has_failed |= has_failed;
     if (emu_settings.is_virtual && !keep_work(ticket, command, has_run))
         ticket->lacks_work = true;

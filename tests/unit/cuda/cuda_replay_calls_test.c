@@ -37,6 +37,12 @@ void cuda_args_send(struct cuda_args *args)
     CHECK_EQ_INT(calls, 0); /* the driver's function comes next */
 }
 
+void cuda_args_place(struct cuda_args *args)
+{
+    CHECK_EQ_INT(args->error, 0);
+    CHECK_EQ_INT(calls, 0);
+}
+
 int cuda_args_end(struct cuda_args *args, CUresult result)
 {
     return result == CUDA_SUCCESS ? 0 : TSM_E_DEVICE;
