@@ -3,6 +3,7 @@
 """`tracesmith whatif --streams=K`: the streams and waits that it finds are given to the program, which then runs at the predicted times, to the
 nanosecond, and computes the same; each pair of commands that conflict is in an order, and no wait is there twice."""
 
+import collections
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import tempfile
 from memory_edges import BIN, CAPTURE, EMU, KINDS, PROGRAMS, Commands, read, tool
 
 MACHINES = ('block_slots=64', 'block_slots=2', 'call_ns=100,launch_latency_ns=0', 'device_mbps=1000,host_to_device_engines=2,block_slots=16')
+VERDICTS = collections.Counter()
 ROUNDS = 40 if os.environ.get('TS_TEST_ALL') else 8
 
 
@@ -97,8 +99,10 @@ def replay(name, **settings):
     times = ['--time=1:0', '-o', 'timed.sbt'] if 'TS_EMU_TIME' in settings else []
     done = subprocess.run([BIN / 'tracesmith', 'replay', '--device=emu', '--json', '--timeout=20', '--schedule=s.txt', *times, name], env=environment,
                           capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), (name, settings, done)
-    return json.loads(done.stdout)['verdict']
+    verdict = json.loads(done.stdout)['verdict']
+    assert (done.returncode, verdict) in ((0, 'same'), (1, 'different'), (2, 'cannot_tell')), (name, settings, done)
+    VERDICTS[verdict] += 1
+    return verdict
 
 
 def check_replayed(name, count, machine):
@@ -107,12 +111,14 @@ def check_replayed(name, count, machine):
     found = json.loads(tool('whatif', '--json', '--times', f'--streams={count}', '--schedule-out=s.txt', name))
     places = {r['seq']: (r['stream'], r['position']) for r in read(name)}
     predicted = {places[c['seq']]: (c['start_ns'], c['end_ns']) for c in found['commands']}
-    assert replay(name, TS_EMU_TIME='virtual', TS_EMU_MACHINE=machine) == 'same', (name, count, machine)
+    # A result in memory that others may write over, of a command that was not known to be complete when it was recorded, is not compared.
+    good = ('same', 'cannot_tell')
+    assert replay(name, TS_EMU_TIME='virtual', TS_EMU_MACHINE=machine) in good, (name, count, machine)
     times = {(t['of_stream'], t['of_position']): (t['start_ns'], t['start_ns'] + t['duration_ns'])
              for t in (r['args'] for r in read('timed.sbt') if r['call'] == 'gpu_time')}
     assert len(times) > 3 and all(predicted[place] == time for place, time in times.items()), (name, count, machine)
     orders = [{'TS_EMU_STREAMS': 'serial', 'TS_EMU_SCHEDULE': order} for order in ('reverse', 'random:1', 'random:2')]
-    assert all(replay(name, **order) == 'same' for order in orders), (name, count)
+    assert all(replay(name, **order) in good for order in orders), (name, count)
     text = pathlib.Path('s.txt').read_text(encoding='utf-8')
     needed = 0
     for line in [line for line in text.splitlines() if line.startswith('send') and ' after=' in line][:3]:
@@ -182,6 +188,7 @@ def main():
     assert needed > ROUNDS // 2, needed
     check_programs()
     check_refused()
+    assert VERDICTS['same'] > 20 * VERDICTS['cannot_tell'], VERDICTS
 
 
 if __name__ == '__main__':
