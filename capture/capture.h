@@ -644,6 +644,7 @@ bool tsm_inside_own(void);
 /* For code of ours that calls the real API outside a wrapper (describe, checksums), or functions of
  * libc in which a thread can be cancelled. */
 void tsm_inside_enter(void);
+void tsm_inside_leave(void);
 
 /* The program is about to set a seccomp filter (struct sock_fprog), or strict mode:
  * capture/process/sandbox.c. True: recording is over for that; if the kernel then refuses it, tell
@@ -656,7 +657,6 @@ bool tsm_sandboxed(void);
 /* The calling thread is about to forbid itself to read the time stamp counter: the end of
  * recording. */
 void tsm_clock_forbidden(void);
-void tsm_inside_leave(void);
 
 /* Flush: what was committed so far is in the trace file when this returns. Finish: the same, then
  * the trace's end is written and capture is over; for destructors, _exit and exec. Both do nothing

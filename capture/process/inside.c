@@ -30,6 +30,15 @@ void tsm_inside_enter(void)
 
 void tsm_inside_leave(void)
 {
-    if (!--tsm_thread.inside)
-        pthread_setcancelstate(tsm_thread.cancel_state, NULL);
+    int type;
+
+    if (--tsm_thread.inside)
+        return;
+    /* Where a thread was cancelled meanwhile, and its type is asynchronous, it ends in here. glibc
+     * 2.36 then loses its result, PTHREAD_CANCELED, if setting the state ends it; setting the type
+     * keeps it. */
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    pthread_setcancelstate(tsm_thread.cancel_state, NULL);
+    if (type != PTHREAD_CANCEL_DEFERRED)
+        pthread_setcanceltype(type, NULL);
 }
