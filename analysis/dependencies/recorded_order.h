@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recorded order: what the barriers in an object that is recorded into, or in all of a submit, put
- * into order, so that no call in it need be looked at again. Sets of stages are bits; barriers and
- * stages are those of api/barriers.h.
+ * Recorded order: which work the barriers of a command buffer, or of a whole submit, put into
+ * order. It is made once, and stands for the calls from then on. Sets of stages are bits; barriers
+ * and stages are those of api/barriers.h.
  *
  * Later work waits for earlier work by its stages. Of work on one stage the last has the fewest
  * barriers behind it, and the first has the fewest before it, so that these two say all.

@@ -16,7 +16,7 @@ enum tsm_cause {
     TSM_CAUSE_LATENCY,    /* from the call to the device */
     TSM_CAUSE_TURNAROUND, /* from one command of a stream to the next */
     TSM_CAUSE_ENGINE,     /* what had the engine ran, or ended */
-    /* For loose commands alone (loose_critical.h): */
+    /* For loose commands alone (loose/critical.h): */
     TSM_CAUSE_WAIT,    /* the host was in a wait */
     TSM_CAUSE_QUEUE,   /* a command before it on its queue ran; nothing says that it had to wait */
     TSM_CAUSE_UNTIMED, /* a command that has no time may have run, or been waited for */

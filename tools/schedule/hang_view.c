@@ -3,7 +3,7 @@
 
 #include "analysis/model/work.h"
 #include "analysis/schedule/hang.h"
-#include "analysis/schedule/loose.h"
+#include "analysis/schedule/loose/loose.h"
 #include "api/waits.h"
 #include "base/text.h"
 #include "tools/schedule/load.h"

@@ -5,7 +5,7 @@
 #ifndef TOOLS_SCHEDULE_LOAD_H
 #define TOOLS_SCHEDULE_LOAD_H
 
-#include "analysis/schedule/loose.h"
+#include "analysis/schedule/loose/loose.h"
 #include "analysis/schedule/simulate.h"
 
 /* Makes the workload, calibrated. TSM_E_NOT_FOUND: it has no commands. Finish it in any case. */

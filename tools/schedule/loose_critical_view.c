@@ -2,7 +2,7 @@
 #include "tools/schedule/loose_critical_view.h"
 
 #include "analysis/model/work.h"
-#include "analysis/schedule/loose_slack.h"
+#include "analysis/schedule/loose/slack.h"
 #include "base/text.h"
 #include "tools/schedule/causes.h"
 #include "tools/schedule/load.h"

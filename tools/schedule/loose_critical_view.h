@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tables of the critical path of loose commands, of what their devices waited for, and of single
- * waits (analysis/schedule/loose_critical.h), for tracesmith critical.
+ * waits (analysis/schedule/loose/critical.h), for tracesmith critical.
  */
 #ifndef TOOLS_SCHEDULE_LOOSE_CRITICAL_VIEW_H
 #define TOOLS_SCHEDULE_LOOSE_CRITICAL_VIEW_H
 
-#include "analysis/schedule/loose_critical.h"
+#include "analysis/schedule/loose/critical.h"
 #include "tools/schedule/stacks.h"
 #include "tools/text/table.h"
 

@@ -2,8 +2,8 @@
 #include "tools/schedule/states_view.h"
 
 #include "analysis/model/work.h"
-#include "analysis/schedule/loose_ready.h"
-#include "analysis/schedule/loose_states.h"
+#include "analysis/schedule/loose/ready.h"
+#include "analysis/schedule/loose/states.h"
 #include "analysis/schedule/states.h"
 #include "base/text.h"
 #include "tools/schedule/load.h"

@@ -8,11 +8,11 @@
 #ifndef ANALYSIS_SCHEDULE_LOOSE_STATES_H
 #define ANALYSIS_SCHEDULE_LOOSE_STATES_H
 
-#include "analysis/schedule/loose.h"
+#include "analysis/schedule/loose/loose.h"
 #include "analysis/schedule/states.h"
 
 /* Makes states that cover the time from begin_ns to end_ns; places are those of `l`, and steps
- * those of loose_ready.h. Finish them in any case. */
+ * those of ready.h. Finish them in any case. */
 int tsm_loose_states_make(struct tsm_states *out, const struct tsm_loose *l, uint64_t begin_ns,
                           uint64_t end_ns);
 

@@ -5,7 +5,7 @@
  * each has five steps, which wait for steps of others. A step goes on when all that it waits for
  * have.
  */
-#include "analysis/schedule/loose_outcomes.h"
+#include "analysis/schedule/loose/outcomes.h"
 
 #include "base/array.h"
 #include "tracesmith/error.h"

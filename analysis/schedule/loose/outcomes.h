@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Outcomes of loose commands (loose.h), in three files: which have finished, or failed
- * (loose_outcomes.c); which values of objects the others wait for (loose_values.c); which of them
- * wait for each other (loose_hang.c).
+ * (outcomes.c); which values of objects the others wait for (values.c); which of them
+ * wait for each other (hang.c).
  */
 #ifndef ANALYSIS_SCHEDULE_LOOSE_OUTCOMES_H
 #define ANALYSIS_SCHEDULE_LOOSE_OUTCOMES_H
 
-#include "analysis/schedule/loose.h"
+#include "analysis/schedule/loose/loose.h"
 
 /* Finds all of it, reading the trace again where commands have not finished. Returns 0 or a
  * negative tsm_error, as do the others. */

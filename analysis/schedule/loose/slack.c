@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/schedule/loose_slack.h"
+#include "analysis/schedule/loose/slack.h"
 
 #include "tracesmith/error.h"
 
@@ -8,8 +8,8 @@
 
 #define NONE TSM_WORKLOAD_NONE
 
-/* A command or a call of the host, in the order in which they are looked at: those that end last
- * come first, a call before the commands that it may have waited for. */
+/* A command or a call of the host. They are sorted by their ends, the last first; a call comes
+ * before the commands that it may have waited for. */
 struct item {
     uint64_t end_ns, start_ns;
     uint32_t command, call; /* one of them is NONE */
@@ -165,7 +165,7 @@ static void pass_back_command(struct slack *k, uint32_t command)
 
     lower(&k->commands[command], above(limit_of(k, c->order), end_of(k, command)));
     own = k->commands[command];
-    /* The command before may have had the queue (loose_critical.c): then nothing else held it up.
+    /* The command before may have had the queue (critical.c): then nothing else held it up.
      */
     if (before != NONE && end_of(k, before) > could_ns && end_of(k, before) <= start_ns) {
         could_ns = end_of(k, before);

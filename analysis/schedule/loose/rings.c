@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/schedule/loose_rings.h"
+#include "analysis/schedule/loose/rings.h"
 
 #include "analysis/ring/submit_jobs.h"
 

@@ -8,8 +8,8 @@
 #define ANALYSIS_SCHEDULE_LOOSE_CRITICAL_H
 
 #include "analysis/schedule/critical.h"
-#include "analysis/schedule/loose_calls.h"
-#include "analysis/schedule/loose_ready.h"
+#include "analysis/schedule/loose/calls.h"
+#include "analysis/schedule/loose/ready.h"
 
 /* Pieces of a path are next to each other in time, and cover it. */
 struct tsm_loose_piece {
@@ -53,7 +53,7 @@ int tsm_loose_idle(struct tsm_loose_path *out, const struct tsm_loose_schedule *
 struct tsm_loose_wait_cost {
     uint64_t seq, waited_ns; /* so long it stood still for it */
     uint32_t command, call;  /* that waited; the other one is TSM_WORKLOAD_NONE */
-    uint32_t by, by_step;    /* that ended last, as of loose_ready.h; NONE: not known */
+    uint32_t by, by_step;    /* that ended last, as of ready.h; NONE: not known */
     bool has_object;         /* is_redundant says something */
     bool is_redundant;       /* other edges say the same */
 };

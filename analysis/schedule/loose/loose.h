@@ -8,8 +8,8 @@
  * had to wait for it has. Places are numbers in lists; TSM_WORKLOAD_NONE is none. About 500 bytes a
  * command, with its states.
  */
-#ifndef ANALYSIS_SCHEDULE_LOOSE_H
-#define ANALYSIS_SCHEDULE_LOOSE_H
+#ifndef ANALYSIS_SCHEDULE_LOOSE_LOOSE_H
+#define ANALYSIS_SCHEDULE_LOOSE_LOOSE_H
 
 #include "analysis/dependencies/graph.h"
 #include "analysis/ring/jobs.h"

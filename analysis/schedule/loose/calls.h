@@ -6,7 +6,7 @@
 #ifndef ANALYSIS_SCHEDULE_LOOSE_CALLS_H
 #define ANALYSIS_SCHEDULE_LOOSE_CALLS_H
 
-#include "analysis/schedule/loose.h"
+#include "analysis/schedule/loose/loose.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #ifndef ANALYSIS_SCHEDULE_LOOSE_SLACK_H
 #define ANALYSIS_SCHEDULE_LOOSE_SLACK_H
 
-#include "analysis/schedule/loose_critical.h"
+#include "analysis/schedule/loose/critical.h"
 
 /* Says it for each command, in ns. A command without a time counts as if it took none, when what
  * it waited for was over; so its slack, and that of those before it, may be less. What

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/schedule/loose.h"
+#include "analysis/schedule/loose/loose.h"
 
 #include "analysis/model/pass.h"
 #include "analysis/model/work.h"
-#include "analysis/schedule/loose_outcomes.h"
-#include "analysis/schedule/loose_ready.h"
-#include "analysis/schedule/loose_rings.h"
+#include "analysis/schedule/loose/outcomes.h"
+#include "analysis/schedule/loose/ready.h"
+#include "analysis/schedule/loose/rings.h"
 #include "analysis/time/host_waits.h"
 #include "api/traits.h"
 #include "api/waits.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define NONE        TSM_WORKLOAD_NONE
-#define COUNT_MAX   (UINT32_MAX / 8) /* commands have several steps (loose_hang.c) */
+#define COUNT_MAX   (UINT32_MAX / 8) /* commands have several steps (hang.c) */
 #define DEVICES_MAX 256u
 
 struct making {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/schedule/loose_ready.h"
+#include "analysis/schedule/loose/ready.h"
 
 #include "tracesmith/error.h"
 

@@ -6,7 +6,7 @@
 #ifndef ANALYSIS_SCHEDULE_LOOSE_RINGS_H
 #define ANALYSIS_SCHEDULE_LOOSE_RINGS_H
 
-#include "analysis/schedule/loose.h"
+#include "analysis/schedule/loose/loose.h"
 
 /* Reads the trace again. Returns 0 or a negative tsm_error. */
 int tsm_loose_rings_note(struct tsm_loose *l, struct sbt_reader *reader,

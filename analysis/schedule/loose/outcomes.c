@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/schedule/loose_outcomes.h"
+#include "analysis/schedule/loose/outcomes.h"
 
 #include "base/array.h"
 #include "tracesmith/error.h"

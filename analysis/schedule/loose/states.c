@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/schedule/loose_states.h"
+#include "analysis/schedule/loose/states.h"
 
-#include "analysis/schedule/loose_ready.h"
+#include "analysis/schedule/loose/ready.h"
 #include "base/array.h"
 #include "tracesmith/error.h"
 

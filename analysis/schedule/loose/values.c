@@ -7,7 +7,7 @@
  * Some commands are not taken before all that they wait for was sent: then the graph's edges say
  * who brings it, and what an object was at that moment says whether somebody else did, unseen.
  */
-#include "analysis/schedule/loose_outcomes.h"
+#include "analysis/schedule/loose/outcomes.h"
 
 #include "analysis/model/pass.h"
 #include "api/waits.h"

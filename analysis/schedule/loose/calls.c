@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/schedule/loose_calls.h"
+#include "analysis/schedule/loose/calls.h"
 
 #include "analysis/model/pass.h"
 #include "base/array.h"

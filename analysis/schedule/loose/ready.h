@@ -7,7 +7,7 @@
 #ifndef ANALYSIS_SCHEDULE_LOOSE_READY_H
 #define ANALYSIS_SCHEDULE_LOOSE_READY_H
 
-#include "analysis/schedule/loose.h"
+#include "analysis/schedule/loose/loose.h"
 #include "analysis/schedule/states.h"
 
 /* The last thing that was waited for. A step is a command's place, or the command count and the
