@@ -70,7 +70,7 @@ static void settle(struct tsm_replay *p, struct tsm_recorded_failure *e, enum ts
     p->stop |= (end == TSM_FAILURE_OTHER || end == TSM_FAILURE_NONE) && !p->options.keep_going;
 }
 
-int tsm_failures_judge(struct tsm_replay *p)
+void tsm_failures_judge(struct tsm_replay *p)
 {
     struct tsm_recorded_failures *f = &p->failures;
     bool has_failed;
@@ -82,23 +82,19 @@ int tsm_failures_judge(struct tsm_replay *p)
         if (has_failed && f->list[i].end == TSM_FAILURE_OPEN)
             settle(p, &f->list[i], end_of(p, &f->list[i]));
     }
-    return 0;
 }
 
 /* Everything that the failure can come from is complete. */
-static int judge_absent(struct tsm_replay *p, struct tsm_recorded_failure *e)
+static void judge_absent(struct tsm_replay *p, struct tsm_recorded_failure *e)
 {
-    int error;
-
     tsm_recorded_failures_take(&p->failures); /* no function need have said so */
-    error = tsm_failures_judge(p);
-    if (error || e->end != TSM_FAILURE_OPEN || !is_wanted(p, e))
-        return error;
+    tsm_failures_judge(p);
+    if (e->end != TSM_FAILURE_OPEN || !is_wanted(p, e))
+        return;
     if (e->command_count && e->sent_count == e->command_count)
         settle(p, e, TSM_FAILURE_NONE);
     else if (e->sent_count && in_range(p, e->seq))
         settle(p, e, TSM_FAILURE_UNKNOWN); /* not all of them were sent */
-    return 0;
 }
 
 int tsm_failures_await(struct tsm_replay *p, uint64_t seq, tsm_stream_wait wait)
@@ -113,17 +109,16 @@ int tsm_failures_await(struct tsm_replay *p, uint64_t seq, tsm_stream_wait wait)
     for (size_t i = 0; i < e->stream_count && !error; i++)
         if (e->streams[i].number < p->order.track_count)
             error = wait(p, e->streams[i].number);
-    return error ? error : judge_absent(p, e);
+    if (!error)
+        judge_absent(p, e);
+    return error;
 }
 
-int tsm_failures_end(struct tsm_replay *p)
+void tsm_failures_end(struct tsm_replay *p)
 {
-    int error = 0;
-
-    for (size_t i = 0; i < p->failures.count && !error && !p->stop; i++)
+    for (size_t i = 0; i < p->failures.count && !p->stop; i++)
         if (p->failures.list[i].end == TSM_FAILURE_OPEN)
-            error = judge_absent(p, &p->failures.list[i]);
-    return error;
+            judge_absent(p, &p->failures.list[i]);
 }
 
 void tsm_failures_spoil(struct tsm_replay *p, uint32_t stream)

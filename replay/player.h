@@ -77,12 +77,12 @@ int tsm_walk(struct tsm_replay *p);
 typedef int (*tsm_stream_wait)(struct tsm_replay *p, uint32_t stream);
 
 /* Judges failures that have come since, after each record. */
-int tsm_failures_judge(struct tsm_replay *p);
+void tsm_failures_judge(struct tsm_replay *p);
 /* The same where a call said first that commands had failed: what is on its streams is waited for.
  */
 int tsm_failures_await(struct tsm_replay *p, uint64_t seq, tsm_stream_wait wait);
 /* The same at the end, where everything is complete. */
-int tsm_failures_end(struct tsm_replay *p);
+void tsm_failures_end(struct tsm_replay *p);
 /* Notes, before a result is compared, whether commands of the stream's context have failed by now
  * (SBT_STREAM_NONE: any have). Then memory can no longer be read, and bytes that were read back may
  * not have come. */

@@ -778,7 +778,7 @@ int tsm_walk(struct tsm_replay *p)
         if (!error && p->crew->error)
             error = tsm_crew_error(p->crew);
         if (!error && p->failures.count)
-            error = tsm_failures_judge(p);
+            tsm_failures_judge(p);
         if (p->options.progress && ++done % PROGRESS_RECORDS == 0)
             p->options.progress(p->options.user, done, p->plan.record_count);
     }
@@ -790,7 +790,7 @@ int tsm_walk(struct tsm_replay *p)
     if (!error)
         error = end(p);
     if (!error && p->failures.count)
-        error = tsm_failures_end(p);
+        tsm_failures_end(p);
     if (!error && p->scheduled)
         error = tsm_schedule_run_end(p);
     if (!error && p->options.progress)

@@ -8,30 +8,15 @@ import json
 import os
 import pathlib
 import random
-import subprocess
 import tempfile
 
-BIN, CAPTURE, EMU, PROGRAMS = (pathlib.Path(os.environ[f'TEST_{name}']) for name in ('BIN', 'CAPTURE', 'EMU', 'PROGRAMS'))
+from virtual import BIN, EMU, PROGRAMS, read, record, run, tool
+
 MACHINES = ('block_slots=64', 'block_slots=2,instruction_ps=5000', 'block_slots=8,call_ns=100', 'launch_latency_ns=0,call_ns=9000',
             'kernel_ns=0,copy_latency_ns=0,device_mbps=1000')
 DEFAULTS = 'block_slots=64,instruction_ps=1000'
 KINDS = ('egvw', 'v', 'vw', 'gv', 'g', 'gvw')
 ROUNDS = 40 if os.environ.get('TS_TEST_ALL') else 6
-
-
-def run(words, env, status=(0,)):
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **env}, timeout=120)
-    assert done.returncode in status, (words, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
-    return done
-
-
-def record(name, words, machine):
-    run([PROGRAMS / words[0], *words[1:]], {'LD_PRELOAD': str(CAPTURE), 'TS_OUTPUT': name, 'TS_EMU_TIME': 'virtual', 'TS_GPU_TIME': '1',
-                                            'TS_EMU_MACHINE': machine, 'TS_TEST_PTX': str(PROGRAMS / 'kernels.ptx')})
-
-
-def read(name):
-    return [json.loads(line) for line in run([BIN / 'tracesmith', 'view', '--json', name], {}).stdout.splitlines()][1:]
 
 
 def times_of(records):
@@ -41,7 +26,7 @@ def times_of(records):
 
 
 def predict(name, records, *options):
-    answer = json.loads(run([BIN / 'tracesmith', 'whatif', '--json', '--times', *options, name], {}).stdout)
+    answer = json.loads(tool('whatif', '--json', '--times', *options, name).stdout)
     assert answer['virtual'] and answer['off_count'] == 0 and not answer['stuck'], (name, options, answer)
     places = {r['seq']: (r['stream'], r['position']) for r in records}
     return answer, {places[c['seq']]: (c['start_ns'], c['end_ns']) for c in answer['commands']}
@@ -77,7 +62,7 @@ def check_replayed(words, machine, *options):
 def waits_for_values(words):
     record('v.sbt', words, MACHINES[0])
     names = {r['seq']: r['call'] for r in read('v.sbt')}
-    states = json.loads(run([BIN / 'tracesmith', 'view', '--states', '--json', 'v.sbt'], {}).stdout)
+    states = json.loads(tool('view', '--states', '--json', 'v.sbt').stdout)
     assert not states['findings'], (words, states['findings'])
     return [(names[i['seq']], names.get(i['by'])) for i in states['commands'] if i['state'] == 'wait' and i['reason'] == 'value']
 

@@ -8,31 +8,12 @@ import json
 import os
 import pathlib
 import random
-import subprocess
 import tempfile
 
-BIN, CAPTURE, EMU, PROGRAMS = (pathlib.Path(os.environ[f'TEST_{name}']) for name in ('BIN', 'CAPTURE', 'EMU', 'PROGRAMS'))
+from virtual import BIN, EMU, read, record, run, tool
+
 MACHINES = ('block_slots=64', 'block_slots=2,instruction_ps=5000', 'block_slots=8,call_ns=100')
 ROUNDS = 12 if os.environ.get('TS_TEST_ALL') else 3
-
-
-def run(words, env, status=(0,)):
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **env}, timeout=120)
-    assert done.returncode in status, (words, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
-    return done
-
-
-def record(name, words, machine):
-    run([PROGRAMS / words[0], *words[1:]], {'LD_PRELOAD': str(CAPTURE), 'TS_OUTPUT': name, 'TS_EMU_TIME': 'virtual', 'TS_GPU_TIME': '1',
-                                            'TS_EMU_MACHINE': machine, 'TS_TEST_PTX': str(PROGRAMS / 'kernels.ptx')})
-
-
-def tool(*words):
-    return run([BIN / 'tracesmith', *words], {})
-
-
-def read(name):
-    return [json.loads(line) for line in tool('view', '--json', name).stdout.splitlines()][1:]
 
 
 def search(name, *options):

@@ -11,17 +11,12 @@ import random
 import subprocess
 import tempfile
 
-from memory_edges import BIN, CAPTURE, EMU, KINDS, PROGRAMS, Commands, read, tool
+from memory_edges import KINDS, Commands, tool
+from virtual import BIN, EMU, read, record
 
 MACHINES = ('block_slots=64', 'block_slots=2', 'call_ns=100,launch_latency_ns=0', 'device_mbps=1000,host_to_device_engines=2,block_slots=16')
 VERDICTS = collections.Counter()
 ROUNDS = 40 if os.environ.get('TS_TEST_ALL') else 8
-
-
-def record(name, words, machine):
-    environment = {**os.environ, 'LD_PRELOAD': str(CAPTURE), 'TS_OUTPUT': name, 'TS_EMU_TIME': 'virtual', 'TS_GPU_TIME': '1',
-                   'TS_EMU_MACHINE': machine, 'TS_TEST_PTX': str(PROGRAMS / 'kernels.ptx')}
-    return subprocess.run([PROGRAMS / words[0], *words[1:]], env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def commands_of(records):

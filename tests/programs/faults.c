@@ -13,7 +13,8 @@
  *   query     the stream is asked until it says it
  *   other     in a context of its own; another one goes on, and its results are read
  *   many      on one of eight streams, each of which has good kernels
- *   threads   while another thread sends, waits and reads in the same context until it is told, too
+ *   threads   beside a second thread, which sends, waits and reads in the same context until a call
+ *             gives it the error
  *   reset     in the primary context, which is reset and used again
  *   aborts    plain, and the program aborts
  */
@@ -146,7 +147,7 @@ static CUresult ask(const struct setup *s)
     if (is("copy"))
         return cuMemcpyDtoH_v2(&word, s->words, 4);
     if (is("launch"))
-        usleep(100000);
+        usleep(100000); /* long enough, as a rule; else a later call is the first to say it */
     if (is("launch"))
         return launch(s, s->other, 9, 0);
     while (is("query") && (result = cuStreamQuery(s->stream)) == CUDA_ERROR_NOT_READY)
@@ -179,7 +180,7 @@ static CUresult fail_beside(const struct setup *s)
     CUresult result;
 
     pthread_create(&thread, NULL, work, (void *)(uintptr_t)s);
-    usleep(5000);
+    usleep(5000); /* so that it is at work, as a rule: it may fail at its first call, too */
     launch(s, s->stream, 3, t.kind);
     result = cuStreamSynchronize(s->stream);
     pthread_join(thread, NULL);

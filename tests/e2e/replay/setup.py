@@ -5,24 +5,10 @@ setting where that is not enough."""
 
 import json
 import os
-import pathlib
-import subprocess
 import sys
 import tempfile
 
-BIN, CAPTURE, PROGRAMS, EMU = (pathlib.Path(os.environ[f'TEST_{name}']) for name in ('BIN', 'CAPTURE', 'PROGRAMS', 'EMU'))
-
-
-def run(words, **settings):
-    return subprocess.run([str(word) for word in words], env={**os.environ, **settings}, capture_output=True, text=True, timeout=120,
-                          check=False)
-
-
-def record(name, *words, **settings):
-    done = run([PROGRAMS / words[0], *words[1:]], LD_LIBRARY_PATH=str(EMU), LD_PRELOAD=str(CAPTURE), TS_OUTPUT=name,
-               TS_TEST_PTX=str(PROGRAMS / 'kernels.ptx'), **settings)
-    assert done.returncode == 0, (words, done)
-    return name
+from recorded import BIN, PROGRAMS, record, run
 
 
 def replay(trace, *options, **settings):
