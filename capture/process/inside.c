@@ -34,9 +34,8 @@ void tsm_inside_leave(void)
 
     if (--tsm_thread.inside)
         return;
-    /* Where a thread was cancelled meanwhile, and its type is asynchronous, it ends in here. glibc
-     * 2.36 then loses its result, PTHREAD_CANCELED, if setting the state ends it; setting the type
-     * keeps it. */
+    /* End a thread here that was cancelled meanwhile and is of asynchronous type. glibc 2.36 loses
+     * its result, PTHREAD_CANCELED, if setting the state ends it; setting the type keeps it. */
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     pthread_setcancelstate(tsm_thread.cancel_state, NULL);
     if (type != PTHREAD_CANCEL_DEFERRED)

@@ -50,7 +50,7 @@ static void cancel_inside(int type)
     CHECK(has_gone_on == (type == PTHREAD_CANCEL_DEFERRED));
 }
 
-/* What the program has set is there again. */
+/* Checks that leaving restores what the program has set. */
 static void *keep_settings(void *unused)
 {
     int state, type;
