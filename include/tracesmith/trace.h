@@ -395,9 +395,16 @@ int sbt_record_struct(const struct sbt_record *record, uint32_t index, const uin
  * not describe, has no fields. */
 int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role);
 
-/* Value of the field with `role`, or `absent`. `schema` may be NULL here, too. */
+/* Value of the field with `role`, or `absent`, also where that is a list. `schema` may be NULL
+ * here, too. */
 uint64_t sbt_record_role(const struct sbt_schema *schema, const struct sbt_record *record,
                          enum sbt_role role, uint64_t absent);
+
+/* Returns the values of the field with `role` where it is a list: a BYTES field of one u64 (little-
+ * endian, not aligned) for each thing that the call names. NULL, and *count 0: there is none. */
+const uint8_t *sbt_record_role_list(const struct sbt_schema *schema,
+                                    const struct sbt_record *record, enum sbt_role role,
+                                    size_t *count);
 
 /* The schema of a core record, NULL if `call` is none. */
 const struct sbt_schema *sbt_core_schema(uint32_t call);

@@ -333,6 +333,14 @@ void cuda_program_finish(struct cuda_replay *replay);
 /* A copy between sides of which the program's are its own memory, not bytes in the record:
  * addresses become those of the replay. Array handles are the replay's already. */
 int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
+
+/* ---- batches of copies (api/cuda/replay/copy_batch.c) ---- */
+
+bool cuda_is_copy_batch(uint32_t type);
+/* Calls plan() for the sides of the copies that a record of such a type sends. */
+int cuda_copy_batch_plan(struct cuda_memory *memory, const struct sbt_record *record,
+                         const struct sbt_schema *schema,
+                         int (*plan)(struct cuda_memory *memory, const CUDA_MEMCPY3D *copy));
 /* Reads the copy that a record of any copying call describes: addresses and array ids as recorded.
  * Returns false if it describes none. */
 bool cuda_program_read_copy(const struct sbt_record *record, const struct sbt_schema *schema,
