@@ -99,9 +99,11 @@ struct tsm_replay_time {
 };
 
 struct tsm_replay_options {
-    const char *backend; /* NULL: by the trace's API */
-    const char *device;  /* NULL: the first that fits; "emu": the software GPU; "1": by index */
-    const char *library; /* path of the driver library; NULL: found as programs find it */
+    const char *backend;    /* NULL: by the trace's API */
+    const char *device;     /* NULL: the first that fits; "emu": the software GPU; "1": by index */
+    const char *device_map; /* CUDA: "0:1,1:0": device 1 stands for recorded device 0, ...; NULL: in
+                               their order */
+    const char *library;    /* path of the driver library; NULL: found as programs find it */
     struct sbt_filter filter; /* streams and seq range to submit; the rest only as far as needed */
     unsigned loop;            /* times to run the commands; 0 means 1 */
     /* Not 0: runs the commands so often, after warmup_runs runs, and times them on the device.

@@ -28,7 +28,7 @@ struct replay_values {
     struct order order;
     struct tsm_inspect_values look;
     struct tsm_timed_values timed;
-    const char *device, *library, *schedule;
+    const char *device, *device_map, *library, *schedule;
     bool dry_run, keep_going, lossy, trust_code, validate, json;
 };
 
@@ -88,6 +88,12 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(replay_values, device),
      .argument = "DEVICE",
      .help = "The same as --device."},
+    {.name = "device-map",
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(replay_values, device_map),
+     .argument = "RECORDED:DEVICE,...",
+     .help = "CUDA: which device stands for each recorded one: 0:1,1:0 swaps two. Default: in "
+             "their order, from --device on."},
     {.name = "library",
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(replay_values, library),
@@ -217,6 +223,7 @@ static int settle_options(struct run *run)
 
     run->replay = (struct tsm_replay_options){
         .device = v->device,
+        .device_map = v->device_map,
         .library = v->library,
         .loop = v->loop > UINT_MAX ? UINT_MAX : (unsigned)v->loop,
         .timed_runs = v->timed.count.run_count,

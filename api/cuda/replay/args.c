@@ -90,15 +90,11 @@ CUdeviceptr cuda_arg_address(struct cuda_args *args, uint32_t slot)
 
 CUdevice cuda_arg_device(struct cuda_args *args, uint32_t slot)
 {
-    int recorded = (int)cuda_arg(args, slot);
-    int device = args->replay->device_first + recorded;
+    const int recorded = (int)cuda_arg(args, slot);
+    const int device = cuda_device_of(args->replay, recorded);
 
-    if (!args->error && (recorded < 0 || device >= args->replay->device_count))
-        args->error = tsm_fail(TSM_E_UNSUPPORTED, "wants device %d; there are %d%s", recorded,
-                               args->replay->device_count - args->replay->device_first,
-                               args->replay->library.is_emu
-                                   ? "; TS_EMU_DEVICES sets how many the software GPU has"
-                                   : "");
+    if (!args->error && device < 0)
+        args->error = cuda_device_missing(args->replay, recorded);
     return device;
 }
 

@@ -217,9 +217,9 @@ int cuda_code_check(struct cuda_replay *replay)
     int major = 0, minor = 0, error = 0;
 
     driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                                 replay->device_first);
+                                 cuda_device_main(replay));
     driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-                                 replay->device_first);
+                                 cuda_device_main(replay));
     target.capability = major * 10 + minor;
     for (const struct cuda_code *code = replay->codes; code && !error; code = code->next)
         error = check_code(replay, code, &target);

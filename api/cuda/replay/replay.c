@@ -82,26 +82,6 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
     return error ? error : cuda_code_plan(&state->replay, record, schema);
 }
 
-/* "1" in options: recorded device 0 is device 1 here. */
-static int choose_device(struct cuda_replay *replay)
-{
-    const char *device = replay->options->device;
-    CUresult result = replay->library.calls.cuDeviceGetCount(&replay->device_count);
-    char *end = NULL;
-
-    if (result != CUDA_SUCCESS)
-        return cuda_fail(&replay->library.calls, "cuDeviceGetCount", result);
-    if (!device || !strcmp(device, "emu"))
-        return 0;
-    replay->device_first = (int)strtol(device, &end, 10);
-    if (*end || end == device)
-        return tsm_fail(TSM_E_ARGUMENT, "no device \"%s\": a number, or \"emu\"", device);
-    if (replay->device_first < 0 || replay->device_first >= replay->device_count)
-        return tsm_fail(TSM_E_NOT_FOUND, "no device %d: %s has %d", replay->device_first,
-                        replay->library.path, replay->device_count);
-    return 0;
-}
-
 /* Returns the software GPU's way to put memory where it was, or NULL. */
 static const struct tsm_emu_place *find_place(const struct cuda_replay *replay)
 {
@@ -119,7 +99,7 @@ static void place_memory(struct cuda_replay *replay)
     const struct cuda_real *driver = &replay->library.calls;
     int has = 0;
     CUresult result = driver->cuDeviceGetAttribute(
-        &has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, replay->device_first);
+        &has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, cuda_device_main(replay));
 
     replay->memory.can_place = result == CUDA_SUCCESS && has;
     replay->memory.place = find_place(replay);
@@ -141,7 +121,7 @@ static int backend_prepare(struct tsm_backend_state *state)
         cuda_failure_open(replay);
     }
     if (!error)
-        error = choose_device(replay);
+        error = cuda_devices_choose(replay);
     if (!error)
         error = cuda_code_check(replay);
     if (!error)
@@ -447,7 +427,7 @@ static void backend_describe(struct tsm_backend_state *state, char *out, size_t 
     char name[96] = "unknown device";
     int version = 0;
 
-    driver->cuDeviceGetName(name, sizeof(name), replay->device_first);
+    driver->cuDeviceGetName(name, sizeof(name), cuda_device_main(replay));
     driver->cuDriverGetVersion(&version);
     tsm_format(out, size, "%s, CUDA %d.%d%s", name, version / 1000, version % 1000 / 10,
                replay->library.is_emu && !replay->options->device ? " (there is no GPU here)" : "");

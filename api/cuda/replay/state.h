@@ -334,6 +334,28 @@ void cuda_program_finish(struct cuda_replay *replay);
  * addresses become those of the replay. Array handles are the replay's already. */
 int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
 
+/* ---- devices (api/cuda/replay/device.c) ---- */
+
+#define CUDA_DEVICE_PAIRS_MAX 64u
+
+struct cuda_device_map {
+    int first; /* without pairs: stands for recorded device 0, the next one for 1, ... */
+    struct cuda_device_pair {
+        int recorded, device;
+    } pairs[CUDA_DEVICE_PAIRS_MAX];
+    size_t count; /* of pairs */
+};
+
+/* Reads the options that choose devices. The driver is initialised. */
+int cuda_devices_choose(struct cuda_replay *replay);
+/* Returns the device that stands for a recorded one, -1 where there is none. */
+int cuda_device_of(const struct cuda_replay *replay, int64_t recorded);
+/* Returns the device that the replay is described by: of recorded device 0, or of the first pair.
+ */
+int cuda_device_main(const struct cuda_replay *replay);
+/* Returns the error of a record that names a device which none stands for. */
+int cuda_device_missing(const struct cuda_replay *replay, int64_t recorded);
+
 /* ---- batches of copies (api/cuda/replay/copy_batch.c) ---- */
 
 bool cuda_is_copy_batch(uint32_t type);
@@ -578,8 +600,8 @@ struct cuda_replay {
     const struct tsm_replay_options *options;
     struct cuda_library library;
     const struct tsm_emu_outcomes *outcomes; /* NULL: it is not the software GPU */
-    int device_first;                        /* recorded device 0 */
-    int device_count;
+    struct cuda_device_map devices;
+    int device_count; /* of the replay */
     struct cuda_memory memory;
     struct cuda_functions functions;
 
