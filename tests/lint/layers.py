@@ -52,6 +52,7 @@ CLOSED = {
     "emu/ptx/parse": ENGINE | {"emu/ptx/exec", "emu/ptx/handlers", "emu/ptx/parse"},
     "emu/hsa": {"emu/hsa", "emu/ptx/real.h"},
     "emu/cuda": {"emu/cuda", "emu/ptx"},
+    "emu/cudart": {"emu/cudart"},
     "emu/cuda/core": {"emu/cuda/core", "emu/cuda/memory/page.h", "emu/cuda/memory/va_allocator.h", "emu/ptx/ptx.h"},
     "analysis/cpu": {"analysis/cpu", "analysis/ring/jobs.h"},
     "analysis/ring": {"analysis/ring"},

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emu/cudart/image.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "emu/cudart/cudart.h"
+
+#define VERSION_LINKED 2
+
+/* One line: the driver's log without its ends of lines. */
+static void join_lines(char *log)
+{
+    size_t size = strlen(log);
+
+    while (size && log[size - 1] == '\n')
+        log[--size] = 0;
+    for (size_t i = 0; i < size; i++)
+        if (log[i] == '\n')
+            log[i] = ' ';
+}
+
+static void explain(CUresult result, char *log)
+{
+    int major = 0, minor = 0;
+
+    join_lines(log);
+    if (!*log)
+        return;
+    if (result != CUDA_ERROR_NO_BINARY_FOR_GPU ||
+        cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                             cudart_device()) ||
+        cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                             cudart_device())) {
+        cudart_warn("device code of the program cannot be loaded: %s", log);
+        return;
+    }
+    cudart_warn("device code of the program cannot be loaded: %s. Build it with PTX "
+                "(nvcc -gencode arch=compute_%d%d,code=compute_%d%d), or set TS_EMU_CC to the "
+                "compute capability that it was built for",
+                log, major, minor, major, minor);
+}
+
+static CUresult load(CUlibrary *out, const void *code, char *log, size_t log_size)
+{
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)log_size};
+
+    return cuLibraryLoadData(out, code, options, values, 2, NULL, NULL, 0);
+}
+
+/* Bytes of a fat binary: its header says how long header and body are. */
+static size_t fatbin_size(const void *fatbin)
+{
+    return tsm_get_u16((const uint8_t *)fatbin + 6) + tsm_get_u64((const uint8_t *)fatbin + 8);
+}
+
+/* nvlink has put machine code together; the PTX is still apart. */
+static CUresult link_and_load(CUlibrary *out, const void **parts, char *log, size_t log_size)
+{
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)log_size};
+    void *image;
+    size_t size;
+    CUlinkState state;
+    CUresult result = cuLinkCreate_v2(2, options, values, &state);
+
+    if (result)
+        return result;
+    for (size_t i = 0; !result && parts[i]; i++)
+        result = cuLinkAddData_v2(state, CU_JIT_INPUT_FATBINARY, (void *)(uintptr_t)parts[i],
+                                  fatbin_size(parts[i]), "part of the program", 0, NULL, NULL);
+    if (!result)
+        result = cuLinkComplete(state, &image, &size);
+    if (!result)
+        result = load(out, image, log, log_size);
+    cuLinkDestroy(state);
+    return result;
+}
+
+CUresult cudart_image_load(CUlibrary *out, const struct cudart_wrapper *wrapper)
+{
+    char log[512] = "";
+    CUresult result;
+
+    if (wrapper->version == VERSION_LINKED && wrapper->linked && wrapper->linked[0])
+        result = link_and_load(out, wrapper->linked, log, sizeof(log));
+    else
+        result = load(out, wrapper->fatbin, log, sizeof(log));
+    if (result)
+        explain(result, log);
+    return result;
+}
