@@ -82,6 +82,7 @@ struct ptx_variable {
     uint64_t size;
     uint32_t align;
     bool is_const;
+    bool is_managed;  /* .attribute(.managed): the host reaches it, too */
     bool is_external; /* .extern, without definition here */
     uint64_t address; /* where ptx_module_place() put it */
 };
@@ -143,6 +144,10 @@ const char *ptx_module_text(const struct ptx_module *module, size_t *size);
 
 size_t ptx_module_variable_count(const struct ptx_module *module);
 const struct ptx_variable *ptx_module_variable(const struct ptx_module *module, size_t index);
+
+/* Bytes at the end of the module's memory that hold its managed variables, which lie on pages of
+ * their own; once it is placed. */
+uint64_t ptx_module_managed_size(const struct ptx_module *module);
 
 /* Give every variable its address: `allocate` is called once for the whole module (zeroed memory,
  * aligned to 256, readable and writable until the module is destroyed), initialisers are written,

@@ -36,7 +36,7 @@ def main():
     # Nothing explains other bytes.
     result = replay('v.sbt', TS_EMU_NOOP='1')
     assert result['verdict'] == 'different', result
-    for words in ['pointers'], ['releases'], ['rounds'], ['ends'], ['graphs'], ['pools'], ['managed'], ['streams']:
+    for words in ['pointers'], ['releases'], ['rounds'], ['ends'], ['graphs'], ['pools'], ['managed'], ['managed_variables'], ['streams']:
         record('p.sbt', *words)
         check_same('p.sbt')
 

@@ -291,4 +291,6 @@ void cuda_arg_destroyed(struct cuda_args *args, uint32_t slot, enum cuda_object 
         cuda_array_destroyed(args->replay, id);
     if (object == CUDA_OBJECT_MIPMAP)
         cuda_mipmap_destroyed(args->replay, id);
+    if (object == CUDA_OBJECT_MODULE || object == CUDA_OBJECT_LIBRARY)
+        cuda_memory_sweep(args->replay);
 }

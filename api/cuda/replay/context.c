@@ -111,6 +111,7 @@ void cuda_context_destroyed(struct cuda_replay *replay, CUcontext context)
     struct cuda_own_stream **at = &replay->own_streams;
 
     cuda_memory_forget(replay, context);
+    cuda_memory_sweep(replay);
     cuda_arrays_forget(replay, context);
     cuda_place_leave(replay, context);
     for (struct cuda_thread *t = replay->threads; t; t = t->next)

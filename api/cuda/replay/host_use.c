@@ -69,7 +69,7 @@ enum tsm_host_use cuda_schedule_host_use(struct cuda_replay *replay,
     if (cuda_functions_wrote(&replay->functions, record->stream, record->position) ||
         (is_graph && replay->functions.count))
         return TSM_HOST_FUNCTION;
-    if (is_graph || record->flags & SBT_RECORD_LATE)
+    if (is_graph || record->flags & SBT_RECORD_LATE || replay->memory.has_managed)
         return TSM_HOST_USED;
     *span = find_span(replay, record, schema);
     return span->end ? TSM_HOST_USED : TSM_HOST_NOT_USED;

@@ -61,7 +61,9 @@ static int plan_variable(struct cuda_memory *m, struct tsm_map *modules, uint64_
 }
 
 #define PLAN_VARIABLE(call, modules, of)                                                           \
-    (record->slot_count > SLOT_##call##_name                                                       \
+    (memory->has_managed |=                                                                        \
+     record->slot_count > SLOT_##call##_managed && record->slots[SLOT_##call##_managed],           \
+     record->slot_count > SLOT_##call##_name                                                       \
          ? plan_variable(memory, modules, record->slots[SLOT_##call##_##of],                       \
                          record->slots[SLOT_##call##_name], record->slots[SLOT_##call##_dptr])     \
          : 0)
@@ -96,6 +98,8 @@ int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record
         return PLAN_VARIABLE(cuModuleGetGlobal_v2, &memory->modules, hmod);
     if (record->type == TYPE_cuLibraryGetGlobal)
         return PLAN_VARIABLE(cuLibraryGetGlobal, &memory->libraries, library);
+    if (record->type == TYPE_cuLibraryGetManaged)
+        return PLAN_VARIABLE(cuLibraryGetManaged, &memory->libraries, library);
     if (schema->kind != SBT_KIND_CREATE || index < 0 || !address)
         return 0;
     if (schema->fields[index].type == SBT_FIELD_HOSTPTR)
@@ -495,6 +499,9 @@ static CUresult release_region(struct cuda_replay *replay, size_t at)
         return result;
     case CUDA_HOW_REGISTERED:
         return driver->cuMemHostUnregister((void *)(uintptr_t)region->actual);
+    case CUDA_HOW_VARIABLE:
+        forget_moved(m, region->address);
+        return CUDA_SUCCESS;
     case CUDA_HOW_ALLOCATED:
         break;
     }
@@ -547,6 +554,46 @@ void cuda_memory_forget(struct cuda_replay *replay, CUcontext context)
     }
 }
 
+/* ---- managed variables --------------------------------------------------------------------- */
+
+static bool is_managed(const struct cuda_real *driver, CUdeviceptr actual)
+{
+    unsigned value = 0; /* the driver writes one byte, or four */
+
+    return driver->cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_IS_MANAGED, actual) ==
+               CUDA_SUCCESS &&
+           value;
+}
+
+int cuda_memory_variable(struct cuda_replay *replay, uint64_t recorded, uint64_t actual,
+                         uint64_t size, uint64_t seq)
+{
+    struct cuda_memory *m = &replay->memory;
+    const struct tsm_region region = {recorded, actual, size, seq, true};
+    const struct tsm_region *known = cuda_memory_find(m, recorded);
+    const struct cuda_moved variable = {recorded, size, actual};
+    CUcontext context = NULL;
+
+    if (!is_managed(&replay->library.calls, actual) || (known && known->actual == actual))
+        return 0;
+    if (!TSM_ARRAY_PUSH(m->managed, m->managed_count, m->managed_capacity, variable))
+        return tsm_fail(TSM_E_MEMORY, "no memory for managed variables");
+    replay->library.calls.cuCtxGetCurrent(&context);
+    return add_region(m, &region, CUDA_HOW_VARIABLE, context);
+}
+
+void cuda_memory_sweep(struct cuda_replay *replay)
+{
+    struct cuda_memory *m = &replay->memory;
+
+    for (size_t i = m->managed_count; i-- > 0;) {
+        if (is_managed(&replay->library.calls, m->managed[i].actual))
+            continue;
+        cuda_memory_release(replay, m->managed[i].recorded);
+        TSM_ARRAY_REMOVE(m->managed, m->managed_count, i);
+    }
+}
+
 /* Frees memory that the trace did not free itself. Errors no longer matter. */
 static void release_all(struct cuda_replay *replay)
 {
@@ -578,6 +625,7 @@ void cuda_memory_finish(struct cuda_replay *replay)
     free(m->contexts);
     free(m->moved);
     free(m->variables);
+    free(m->managed);
     tsm_map_finish(&m->modules);
     tsm_map_finish(&m->libraries);
     memset(m, 0, sizeof(*m));

@@ -58,6 +58,7 @@ enum cuda_how {
     CUDA_HOW_PLACED,     /* pages of ours, mapped at the recorded address */
     CUDA_HOW_ALLOCATED,  /* by the driver, wherever it wanted */
     CUDA_HOW_REGISTERED, /* host memory at the recorded address */
+    CUDA_HOW_VARIABLE,   /* managed memory of a module's */
 };
 
 struct cuda_memory {
@@ -79,6 +80,9 @@ struct cuda_memory {
     struct tsm_map modules, libraries;
     struct cuda_variable *variables;
     size_t variable_count, variable_capacity;
+    bool has_managed;           /* kernels may use memory of the host that no argument names */
+    struct cuda_moved *managed; /* variables, live, wherever they are */
+    size_t managed_count, managed_capacity;
 };
 
 /* A variable of a module, and where it was when it was recorded. */
@@ -103,6 +107,11 @@ int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t 
 /* Host memory that the device can reach: `flags` of cuMemHostRegister. */
 int cuda_memory_register(struct cuda_replay *replay, uint64_t address, uint64_t size,
                          unsigned flags, uint64_t seq);
+/* Notes a variable at `actual`, whose module owns it, if the driver has it as managed memory. */
+int cuda_memory_variable(struct cuda_replay *replay, uint64_t recorded, uint64_t actual,
+                         uint64_t size, uint64_t seq);
+/* Forgets managed variables that the driver does not have any more. */
+void cuda_memory_sweep(struct cuda_replay *replay);
 /* Either kind; unknown addresses are ignored. */
 int cuda_memory_release(struct cuda_replay *replay, uint64_t address);
 /* The live region that holds `address`, or NULL. */

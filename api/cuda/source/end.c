@@ -17,6 +17,7 @@ static void end_context(struct cuda_context *context)
     cuda_capture_context_destroyed(context);
     cuda_allocations_destroyed(context);
     cuda_arrays_destroyed(context);
+    cuda_managed_sweep();
     tsm_lock_take(&context->lock);
     while (context->streams) {
         struct cuda_context_stream *entry = context->streams;

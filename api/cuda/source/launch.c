@@ -100,6 +100,7 @@ void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **pa
     const void *block;
     size_t size;
 
+    cuda_managed_may_write(call);
     if (!params && extra && extra_block(extra, &block, &size)) {
         tsm_call_bytes(call, block, size);
         if (block)
@@ -214,6 +215,7 @@ void cuda_before_launch(struct tsm_call *call, CUfunction f, void **kernelParams
     }
     if (block)
         tsm_device_may_write(call, block, size);
+    cuda_managed_may_write(call);
 }
 
 void cuda_after_launch(struct tsm_call *call, bool ok, CUfunction f, void **kernelParams,

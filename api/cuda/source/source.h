@@ -155,6 +155,11 @@ bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size,
 
 /* A context is destroyed, and what was made in it. */
 void cuda_allocations_destroyed(const struct cuda_context *context);
+
+/* The kernel that `call` launches may write managed variables: any kernel can name them. */
+void cuda_managed_may_write(struct tsm_call *call);
+/* Stops tracking managed variables that the driver does not have any more. */
+void cuda_managed_sweep(void);
 void cuda_arrays_destroyed(const struct cuda_context *context);
 
 /* Live allocations, one after another: at [0, count). False: not there any more. */

@@ -37,7 +37,7 @@ static CUresult check_range(CUdeviceptr address, size_t size)
     struct emu_memory memory;
 
     return !size || !emu_memory_covers(address, size) || !emu_memory_find(&memory, address) ||
-                   memory.kind != EMU_MEMORY_MANAGED
+                   !emu_memory_is_managed(&memory, address)
                ? CUDA_ERROR_INVALID_VALUE
                : CUDA_SUCCESS;
 }
@@ -336,7 +336,7 @@ static CUresult attach(CUstream handle, CUdeviceptr address, unsigned flags, boo
         return result;
     if ((flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
          flags != CU_MEM_ATTACH_SINGLE) ||
-        !emu_memory_find(&memory, address) || memory.kind != EMU_MEMORY_MANAGED ||
+        !emu_memory_find(&memory, address) || !emu_memory_is_managed(&memory, address) ||
         (flags == CU_MEM_ATTACH_SINGLE && stream->is_legacy))
         return CUDA_ERROR_INVALID_VALUE;
     return emu_stream_send(stream, emu_command_create(&emu_command_mark, 0), false);

@@ -43,6 +43,7 @@ struct emu_near;
 struct emu_memory {
     uint64_t address;
     uint64_t size;
+    uint64_t managed_size; /* bytes at its end that are managed variables of the module */
     enum emu_memory_kind kind;
     CUcontext context; /* NULL: belongs to the device alone */
     CUdevice device;
@@ -84,6 +85,13 @@ void emu_context_free_memory(CUcontext context);
 
 /* The allocation that holds `address`. */
 bool emu_memory_find(struct emu_memory *out, uint64_t address);
+
+/* Tests whether the byte there, which the allocation holds, is managed memory. */
+static inline bool emu_memory_is_managed(const struct emu_memory *memory, uint64_t address)
+{
+    return memory->kind == EMU_MEMORY_MANAGED ||
+           memory->address + memory->size - address <= memory->managed_size;
+}
 
 /* Change rights or flags of the allocation that holds `address`. False: there is none. */
 bool emu_memory_change(uint64_t address, void (*change)(struct emu_memory *memory, void *user),

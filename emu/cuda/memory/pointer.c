@@ -46,7 +46,7 @@ static CUresult get_known(void *out, CUpointer_attribute attribute, const struct
         put_u64(out, address);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        if (!is_host(m) && m->kind != EMU_MEMORY_MANAGED)
+        if (!is_host(m) && !emu_memory_is_managed(m, address))
             return CUDA_ERROR_INVALID_VALUE;
         put_u64(out, address);
         return CUDA_SUCCESS;
@@ -58,7 +58,7 @@ static CUresult get_known(void *out, CUpointer_attribute attribute, const struct
         put_u64(out, m->id);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        put_bool(out, m->kind == EMU_MEMORY_MANAGED);
+        put_bool(out, emu_memory_is_managed(m, address));
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         put_u32(out, (unsigned)m->device);

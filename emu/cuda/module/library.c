@@ -300,22 +300,26 @@ CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
     return result ? result : emu_library_module(pMod, library, context);
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
+static CUresult find_variable(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name,
+                              bool only_managed)
 {
     CUmodule module;
     CUresult result = cuLibraryGetModule(&module, library);
 
     if (!result && (!name || (!dptr && !bytes)))
         result = CUDA_ERROR_INVALID_VALUE;
-    return result ? result : emu_module_variable(module, name, dptr, bytes);
+    return result ? result : emu_module_variable(module, name, only_managed, dptr, bytes);
 }
 
-/* PTX has no mark for managed variables that this driver could find. */
+CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
+{
+    return find_variable(dptr, bytes, library, name, false);
+}
+
+/* A library's managed variables are those of the current context. */
 CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
 {
-    CUresult result = enter_library(library);
-
-    return result ? result : CUDA_ERROR_NOT_FOUND;
+    return find_variable(dptr, bytes, library, name, true);
 }
 
 /* ---- kernels ---- */

@@ -131,6 +131,7 @@ static void *allocate_variables(void *user, size_t size)
     struct emu_memory what = {.kind = EMU_MEMORY_MODULE,
                               .context = p->context,
                               .device = p->context->device,
+                              .managed_size = ptx_module_managed_size(p->ptx),
                               .is_readable = true,
                               .is_writable = true};
 
@@ -296,13 +297,15 @@ CUfunction emu_module_find(CUmodule module, const char *name)
     return *find_name(module, name);
 }
 
-CUresult emu_module_variable(CUmodule module, const char *name, CUdeviceptr *address, size_t *size)
+CUresult emu_module_variable(CUmodule module, const char *name, bool only_managed,
+                             CUdeviceptr *address, size_t *size)
 {
     size_t count = ptx_module_variable_count(module->ptx);
 
     for (size_t i = 0; i < count; i++) {
         const struct ptx_variable *v = ptx_module_variable(module->ptx, i);
-        if (v->is_external || v->kind != PTX_VARIABLE_DATA || strcmp(v->name, name) != 0)
+        if (v->is_external || v->kind != PTX_VARIABLE_DATA || (only_managed && !v->is_managed) ||
+            strcmp(v->name, name) != 0)
             continue;
         if (address)
             *address = v->address;
@@ -448,5 +451,5 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, c
 
     if (!result && (!name || (!dptr && !bytes)))
         result = CUDA_ERROR_INVALID_VALUE;
-    return result ? result : emu_module_variable(hmod, name, dptr, bytes);
+    return result ? result : emu_module_variable(hmod, name, false, dptr, bytes);
 }

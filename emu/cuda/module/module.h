@@ -69,7 +69,8 @@ CUresult emu_module_prepare(const struct CUfunc_st *function);
 CUfunction emu_module_find(CUmodule module, const char *name);
 
 /* 0, or CUDA_ERROR_NOT_FOUND. */
-CUresult emu_module_variable(CUmodule module, const char *name, CUdeviceptr *address, size_t *size);
+CUresult emu_module_variable(CUmodule module, const char *name, bool only_managed,
+                             CUdeviceptr *address, size_t *size);
 
 /* A function handle, or a kernel handle in its place -> the function in the current context. */
 CUresult emu_function_resolve(CUfunction *out, CUfunction handle, CUcontext context);

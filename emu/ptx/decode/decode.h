@@ -78,6 +78,13 @@ void ptx_set_address(struct ptx_insn *i, const struct ptx_address *a);
 /* The address as a 64-bit register; its space may become another one. */
 ptx_op ptx_address_op(struct ptx_parser *p, struct ptx_address *a);
 enum ptx_space ptx_take_space(struct ptx_parser *p);
+/* access_rules.c: the modifiers of ld, st and ldu go together; those that a size, and the absence of
+ * a state space, ask for are there. */
+bool ptx_check_access(struct ptx_parser *p, bool is_store);
+bool ptx_check_access_size(struct ptx_parser *p, ptx_type type, unsigned count);
+bool ptx_check_generic(struct ptx_parser *p);
+/* A name stands for memory that the instruction may access so; `space` is what it says. */
+bool ptx_check_symbol(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space);
 /* .volatile and the like: somebody else may write what is read. */
 bool ptx_take_order(struct ptx_parser *p);
 /* is_vector: of atom.v2 and bulk reductions, which have more. */

@@ -149,6 +149,8 @@ static bool symbol_address(struct ptx_parser *p, const struct ptx_operand *b, st
 {
     const struct ptx_symbol *s = b->symbol;
 
+    if (!ptx_check_symbol(p, b, a->space))
+        return false;
     if (s->kind == PTX_SYMBOL_LOCAL || s->kind == PTX_SYMBOL_PARAM) {
         a->imm = (int64_t)(s->offset + b->value);
         a->space = s->kind == PTX_SYMBOL_LOCAL ? PTX_SPACE_FRAME : PTX_SPACE_PARAM;
@@ -219,21 +221,25 @@ bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum p
     const struct ptx_operand *b = ptx_operand_at(p, o->first);
 
     *a = (struct ptx_address){.base = PTX_OP_NONE, .space = space};
-    /* Parameters of a function live in local memory. */
-    if (space == PTX_SPACE_PARAM && !p->code->info.is_entry)
-        a->space = PTX_SPACE_LOCAL;
     if (o->kind == PTX_OPERAND_SYMBOL && o->is_indexed)
         return indexed_address(p, o, a);
     if (o->kind != PTX_OPERAND_ADDRESS || o->count)
         return ptx_bad_operands(p);
-    switch (b->kind) {
-    case PTX_OPERAND_SYMBOL:
+    if (b->kind == PTX_OPERAND_SYMBOL)
         return symbol_address(p, b, a);
+    /* Parameters of a function live in local memory. */
+    if (space == PTX_SPACE_PARAM && !p->code->info.is_entry)
+        a->space = PTX_SPACE_LOCAL;
+    switch (b->kind) {
     case PTX_OPERAND_INT:
+        if (space != PTX_SPACE_LOCAL)
+            return ptx_fail(p, PTX_INVALID, p->statement.line,
+                            "a number is an address in .local memory alone");
         a->imm = (int64_t)b->value;
         return true;
     case PTX_OPERAND_REG:
-        if (register_size(b->type) != 4 && register_size(b->type) != 8)
+        if ((register_size(b->type) != 4 && register_size(b->type) != 8) ||
+            ptx_type_class(b->type) == 'f' || b->is_component)
             return ptx_bad_operands(p);
         a->base = ptx_source(p, b, b->type, false);
         a->is_narrow = register_size(b->type) == 4;
@@ -358,12 +364,15 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
     bool is_store = row->op == STORE;
     if (is_store && ptx_take(p, MOD_bulk))
         return ptx_decode_store_bulk(p);
-    if (is_store && ptx_take(p, MOD_async) && !ptx_is_mmio(p))
+    bool is_async = is_store && ptx_take(p, MOD_async);
+    if (is_async && !ptx_is_mmio(p))
         return ptx_decode_store_async(p);
+    if (!is_async && !ptx_check_access(p, is_store))
+        return false;
     bool poll = ptx_take_order(p);
     enum ptx_space space = ptx_take_space(p);
     unsigned count = ptx_take_vector(p);
-    bool hint = ptx_take(p, MOD_l2_cache_hint);
+    unsigned hint = ptx_take(p, MOD_l2_cache_hint);
     ptx_type type = ptx_take_type(p);
     ptx_op ops[ELEMENTS_MAX];
     struct ptx_address a;
@@ -371,7 +380,9 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
     ptx_take_hints(p);
     if (!is_memory_type(type))
         return ptx_unsupported(p);
-    if (!ptx_want_operands(p, 2, hint ? 3 : 2))
+    if (!ptx_check_access_size(p, type, count) || !ptx_want_operands(p, 2 + hint, 2 + hint))
+        return false;
+    if (hint && ptx_source(p, ptx_operand_at(p, 2), PTX_B64, false) == PTX_OP_NONE)
         return false;
     const struct ptx_operand *value = ptx_operand_at(p, is_store);
     if ((value->kind == PTX_OPERAND_VECTOR ? value->count

@@ -333,6 +333,8 @@ bool ptx_parse_count(struct ptx_parser *p, uint64_t *value)
 bool ptx_parse_addend(struct ptx_parser *p, uint64_t *value)
 {
     *value = 0;
+    if (!ptx_lexer_is(&p->lexer, '+'))
+        return true;
     while (ptx_lexer_is(&p->lexer, '+') || ptx_lexer_is(&p->lexer, '-')) {
         bool minus = ptx_lexer_is(&p->lexer, '-');
         uint32_t line = p->lexer.token.line;

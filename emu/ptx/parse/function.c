@@ -23,11 +23,13 @@ static bool add_kernel_param(struct ptx_parser *p, const struct ptx_declaration 
     s->offset = at;
     s->size = (uint32_t)d->size;
     s->type = d->type;
+    s->role = PTX_PARAM_INPUT;
     p->code->info.params_size = at + (uint32_t)d->size;
     return true;
 }
 
-static bool add_function_param(struct ptx_parser *p, struct ptx_declaration *d, bool is_register)
+static bool add_function_param(struct ptx_parser *p, struct ptx_declaration *d, bool is_register,
+                               enum ptx_param_role role)
 {
     struct ptx_symbol *s;
     struct ptx_arg *arg;
@@ -38,6 +40,7 @@ static bool add_function_param(struct ptx_parser *p, struct ptx_declaration *d, 
         return ptx_fail_memory(p);
     s->type = d->type;
     s->size = (uint32_t)d->size;
+    s->role = is_register ? PTX_PARAM_NONE : role;
     *arg = (struct ptx_arg){.reg = PTX_OP_NONE, .size = (uint32_t)d->size};
     if (is_register) {
         s->op = arg->reg = ptx_register_new(p, d->type, 1);
@@ -53,7 +56,7 @@ static bool add_function_param(struct ptx_parser *p, struct ptx_declaration *d, 
     return true;
 }
 
-static bool parse_param(struct ptx_parser *p)
+static bool parse_param(struct ptx_parser *p, enum ptx_param_role role)
 {
     struct ptx_declaration d = {.type = 0};
     struct ptx_token t = p->lexer.token;
@@ -70,15 +73,15 @@ static bool parse_param(struct ptx_parser *p)
     /* .param .b8 x[]: each call has its own size. */
     if (d.is_open)
         d.size = VARIADIC_MAX;
-    return add_function_param(p, &d, word == MOD_reg);
+    return add_function_param(p, &d, word == MOD_reg, role);
 }
 
-static bool parse_params(struct ptx_parser *p)
+static bool parse_params(struct ptx_parser *p, enum ptx_param_role role)
 {
     if (ptx_lexer_take(&p->lexer, ')'))
         return true;
     do {
-        if (!parse_param(p))
+        if (!parse_param(p, role))
             return false;
     } while (ptx_lexer_take(&p->lexer, ','));
     return ptx_expect(p, ')');
@@ -357,11 +360,11 @@ static bool parse_head(struct ptx_parser *p, struct ptx_token *name, size_t *kno
     ptx_scope_enter(p);
     p->lexer = results;
     if (!head->info.is_entry && ptx_lexer_take(&p->lexer, '('))
-        ok = parse_params(p);
+        ok = parse_params(p, PTX_PARAM_RESULT);
     head->result_count = (uint32_t)p->params.count;
     p->lexer = rest;
     if (ok && ptx_lexer_take(&p->lexer, '('))
-        ok = parse_params(p);
+        ok = parse_params(p, PTX_PARAM_INPUT);
     return ok && parse_directives(p);
 }
 

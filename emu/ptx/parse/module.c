@@ -259,15 +259,14 @@ static uint64_t align_to(uint64_t v, uint64_t to)
 
 /* More than any host has: so sums do not overflow. */
 #define VARIABLES_MAX (1ull << 46)
+#define HOST_PAGE     4096
 
-/* Offsets first, in `address`; the base is added when the memory is there. */
-static uint64_t assign_offsets(struct ptx_module *m)
+/* Offsets from `size` on, of variables that are managed, or of the others. Returns their end. */
+static uint64_t assign_some(struct ptx_module *m, uint64_t size, bool is_managed)
 {
-    uint64_t size = 0;
-
     for (size_t k = 0; k < m->globals.count; k++) {
         struct ptx_var *v = ((struct ptx_var **)m->globals.items)[k];
-        if (!v->is_defined)
+        if (!v->is_defined || v->info.is_managed != is_managed)
             continue;
         size = align_to(size, v->info.align);
         v->info.address = size;
@@ -276,6 +275,22 @@ static uint64_t assign_offsets(struct ptx_module *m)
             return size;
     }
     return size;
+}
+
+/* Offsets first, in `address`; the base is added when the memory is there. */
+static uint64_t assign_offsets(struct ptx_module *m)
+{
+    uint64_t plain = assign_some(m, 0, false);
+    uint64_t managed = align_to(plain, HOST_PAGE);
+    uint64_t end = assign_some(m, managed, true);
+
+    m->managed_size = end - managed;
+    return m->managed_size ? end : plain;
+}
+
+uint64_t ptx_module_managed_size(const struct ptx_module *m)
+{
+    return m->managed_size;
 }
 
 int ptx_module_place(struct ptx_module *m, void *(*allocate)(void *user, size_t size), void *user)

@@ -69,6 +69,7 @@ struct ptx_module {
     uint16_t version;
     bool is_placed;
     uint64_t base; /* of the memory of its variables */
+    uint64_t managed_size; /* of the part at the end that the host reaches, too */
     struct ptx_lazy *lazy; /* what decodes functions at first use; NULL: all are decoded */
 };
 

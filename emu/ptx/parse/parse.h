@@ -19,6 +19,14 @@ enum ptx_symbol_kind {
     PTX_SYMBOL_TARGETS, /* extra: struct ptx_targets */
 };
 
+/* Part of a .param variable in calls. */
+enum ptx_param_role {
+    PTX_PARAM_NONE, /* it is none */
+    PTX_PARAM_CALL, /* an argument or a result of calls that the function makes */
+    PTX_PARAM_INPUT,
+    PTX_PARAM_RESULT,
+};
+
 struct ptx_symbol {
     struct ptx_symbol *next;
     const char *name;
@@ -30,6 +38,7 @@ struct ptx_symbol {
     enum ptx_symbol_kind kind;
     ptx_type type;
     uint8_t vector; /* elements; 0: scalar */
+    enum ptx_param_role role;
     ptx_op op;
     uint32_t count;
     uint32_t index;
@@ -75,6 +84,7 @@ struct ptx_operand {
     bool is_single;
     bool is_minus;         /* a register after '-' */
     bool is_special;       /* a register that only needs to be read */
+    bool is_component;     /* of a vector: x, y, z or w */
     bool is_indexed;       /* a symbol with [index], in `value`; with a register, operand `first` */
     uint8_t selector_size; /* .b210: 1, .h10: 2 bytes an element; 0: no selector */
     uint8_t selector_count;
@@ -238,6 +248,8 @@ struct ptx_declaration {
     uint32_t align;
     enum ptx_space space;
     bool is_const;
+    bool is_managed;
+    bool is_param;
     enum ptx_variable_kind kind;
     struct ptx_token name;
     uint64_t elements;
@@ -274,6 +286,8 @@ bool ptx_decode(struct ptx_parser *p);
 bool ptx_is_known(struct ptx_parser *p);
 /* require.c: the unit's .target and .version have the instruction. */
 bool ptx_check_needs(struct ptx_parser *p);
+/* The unit's .target and .version (times 10) are so high, or it fails with the name. */
+bool ptx_check_world(struct ptx_parser *p, unsigned target, unsigned version, const char *name);
 /* cfg.c: targets and rejoin points; moves p->insns into the function. */
 bool ptx_finish_code(struct ptx_parser *p);
 

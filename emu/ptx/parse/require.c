@@ -89,22 +89,56 @@ static const struct need {
 };
 
 /* Types and other modifiers, wherever they stand. */
-static const struct {
-    uint16_t mod;
+static const struct mod_need {
     uint8_t target;
     uint8_t version;
-} mod_needs[] = {
-    {PTX_F64, 13, 10},      {PTX_F16, 20, 20},
-    {PTX_F16X2, 53, 42},    {PTX_BF16, 80, 70},
-    {PTX_BF16X2, 80, 70},   {PTX_TF32, 80, 70},
-    {PTX_F32X2, 100, 86},   {PTX_E4M3X2, 89, 78},
-    {PTX_E5M2X2, 89, 78},   {PTX_E4M3, 89, 84},
-    {PTX_E5M2, 89, 84},     {PTX_E2M1X2, 100, 86},
-    {PTX_E2M3X2, 100, 86},  {PTX_E3M2X2, 100, 86},
-    {PTX_UE8M0X2, 100, 86}, {PTX_U16X2, 90, 80},
-    {PTX_S16X2, 90, 80},    {MOD_v8, 100, 88},
-    {MOD_bulk, 90, 80},     {MOD_cluster, 90, 78},
-    {PTX_B128, 70, 83},     {MOD_shared_cluster, 90, 78},
+} mod_needs[MOD_COUNT] = {
+    [PTX_F64] = {13, 10},
+    [PTX_F16] = {20, 20},
+    [PTX_F16X2] = {53, 42},
+    [PTX_BF16] = {80, 70},
+    [PTX_BF16X2] = {80, 70},
+    [PTX_TF32] = {80, 70},
+    [PTX_F32X2] = {100, 86},
+    [PTX_E4M3X2] = {89, 78},
+    [PTX_E5M2X2] = {89, 78},
+    [PTX_E4M3] = {89, 84},
+    [PTX_E5M2] = {89, 84},
+    [PTX_E2M1X2] = {100, 86},
+    [PTX_E2M3X2] = {100, 86},
+    [PTX_E3M2X2] = {100, 86},
+    [PTX_UE8M0X2] = {100, 86},
+    [PTX_U16X2] = {90, 80},
+    [PTX_S16X2] = {90, 80},
+    [PTX_B128] = {70, 83},
+    [MOD_bulk] = {90, 80},
+    [MOD_cluster] = {90, 78},
+    [MOD_shared_cluster] = {90, 78},
+    [MOD_shared_cta] = {0, 78},
+    [MOD_param_entry] = {0, 83},
+    [MOD_param_func] = {0, 83},
+    [MOD_weak] = {70, 60},
+    [MOD_relaxed] = {70, 60},
+    [MOD_acquire] = {70, 60},
+    [MOD_release] = {70, 60},
+    [MOD_mmio] = {70, 82},
+    [MOD_ca] = {20, 20},
+    [MOD_cg] = {20, 20},
+    [MOD_cs] = {20, 20},
+    [MOD_lu] = {20, 20},
+    [MOD_cv] = {20, 20},
+    [MOD_wb] = {20, 20},
+    [MOD_wt] = {20, 20},
+    [MOD_nc] = {32, 31},
+    [MOD_l1_evict_normal] = {70, 74},
+    [MOD_l1_evict_unchanged] = {70, 74},
+    [MOD_l1_evict_first] = {70, 74},
+    [MOD_l1_evict_last] = {70, 74},
+    [MOD_l1_no_allocate] = {70, 74},
+    [MOD_l2_64b] = {75, 74},
+    [MOD_l2_128b] = {75, 74},
+    [MOD_l2_256b] = {80, 74},
+    [MOD_l2_cache_hint] = {80, 74},
 };
 
 static bool check(struct ptx_parser *p, unsigned target, unsigned version, const char *name,
@@ -121,10 +155,9 @@ static bool check(struct ptx_parser *p, unsigned target, unsigned version, const
     return true;
 }
 
-/* atom and red, whose vectors are older than those of ld and st. */
-static bool is_update(const struct ptx_token *opcode)
+bool ptx_check_world(struct ptx_parser *p, unsigned target, unsigned version, const char *name)
 {
-    return opcode->text[0] == 'a' || opcode->text[0] == 'r';
+    return check(p, target, version, name, (unsigned)strlen(name));
 }
 
 bool ptx_check_needs(struct ptx_parser *p)
@@ -137,11 +170,12 @@ bool ptx_check_needs(struct ptx_parser *p)
             memcmp(needs[k].name, t->text, t->size) == 0 &&
             !check(p, needs[k].target, needs[k].version, t->text, t->size))
             return false;
-    for (unsigned m = 0; m < s->mod_count; m++)
-        for (size_t k = 0; k < sizeof(mod_needs) / sizeof(mod_needs[0]); k++)
-            if (s->mods[m] == mod_needs[k].mod && !(s->mods[m] == MOD_v8 && is_update(t)) &&
-                !check(p, mod_needs[k].target, mod_needs[k].version, s->mod_tokens[m].text,
-                       s->mod_tokens[m].size))
-                return false;
+    for (unsigned m = 0; m < s->mod_count; m++) {
+        enum ptx_modifier mod = s->mods[m];
+        const struct mod_need *need = mod < MOD_COUNT ? &mod_needs[mod] : NULL;
+        if (need && need->version &&
+            !check(p, need->target, need->version, s->mod_tokens[m].text, s->mod_tokens[m].size))
+            return false;
+    }
     return true;
 }

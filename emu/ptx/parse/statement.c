@@ -107,7 +107,8 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
             continue;
         p->module->uses_reserved |=
             i >= PTX_SPECIAL_RESERVED_SMEM_BEGIN && i <= PTX_SPECIAL_RESERVED_SMEM_1;
-        if (name[size - 2] == '.')
+        o->is_component = name[size - 2] == '.';
+        if (o->is_component)
             ptx_lexer_next(&p->lexer);
         o->op = ptx_special_op(i);
         o->type = i == PTX_SPECIAL_IS_EXPLICIT_CLUSTER ? PTX_PRED : PTX_U32;
@@ -148,6 +149,7 @@ static void parse_register(struct ptx_parser *p, struct ptx_operand *o, struct p
     }
     if (s->vector && which < s->vector) {
         o->op += which * unit;
+        o->is_component = true;
         ptx_lexer_next(&p->lexer);
     } else {
         o->vector = s->vector;

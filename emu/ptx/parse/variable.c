@@ -11,6 +11,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool take_dot(struct ptx_parser *p, const char *word)
+{
+    const struct ptx_token *t = &p->lexer.token;
+
+    if (t->kind != PTX_TOKEN_DOT || t->size != strlen(word) || memcmp(t->text, word, t->size))
+        return false;
+    ptx_lexer_next(&p->lexer);
+    return true;
+}
+
+/* (.managed, .unified(1, 2)): the numbers are a name for the linker of CUDA's tools. */
+static bool parse_attribute_list(struct ptx_parser *p, struct ptx_declaration *d)
+{
+    uint64_t name;
+
+    if (!ptx_expect(p, '('))
+        return false;
+    do {
+        struct ptx_token t = p->lexer.token;
+        if (take_dot(p, "managed"))
+            d->is_managed = true;
+        else if (!take_dot(p, "unified"))
+            return ptx_fail(p, PTX_INVALID, t.line, "unknown attribute '%.*s'", (int)t.size,
+                            t.text);
+        else if (!ptx_expect(p, '(') || !ptx_parse_number(p, &name) || !ptx_expect(p, ',') ||
+                 !ptx_parse_number(p, &name) || !ptx_expect(p, ')'))
+            return false;
+    } while (ptx_lexer_take(&p->lexer, ','));
+    if (d->is_managed && (d->space != PTX_SPACE_GLOBAL || d->is_const || p->code))
+        return ptx_fail(p, PTX_INVALID, p->lexer.token.line,
+                        "'.managed' is for .global variables of the module");
+    return ptx_expect(p, ')');
+}
+
 static bool parse_attributes(struct ptx_parser *p, struct ptx_declaration *d,
                              enum ptx_modifier word)
 {
@@ -28,16 +62,8 @@ static bool parse_attributes(struct ptx_parser *p, struct ptx_declaration *d,
         d->vector = word == MOD_v2 ? 2 : 4;
         return true;
     }
-    if (word == MOD_attribute) { /* .managed, .unified(1, 2) */
-        unsigned depth = 0;
-        do {
-            depth += ptx_lexer_is(&p->lexer, '(');
-            depth -= ptx_lexer_is(&p->lexer, ')');
-            if (depth)
-                ptx_lexer_next(&p->lexer);
-        } while (depth && p->lexer.token.kind != PTX_TOKEN_END);
-        return ptx_expect(p, ')');
-    }
+    if (word == MOD_attribute)
+        return parse_attribute_list(p, d);
     /* .ptr .global .align 8: hints about what a parameter points to. */
     return word == MOD_ptr || word == MOD_global || word == MOD_shared || word == MOD_const ||
            word == MOD_local;
@@ -51,6 +77,7 @@ bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d)
 
     d->align = 0;
     d->vector = 0;
+    d->is_managed = false;
     while (p->lexer.token.kind == PTX_TOKEN_DOT) {
         struct ptx_token t = p->lexer.token;
         enum ptx_modifier word = ptx_modifier_find(t.text, t.size);
@@ -417,6 +444,7 @@ static bool define_var(struct ptx_parser *p, struct ptx_declaration *d, enum ptx
     if (!var)
         return false;
     var->is_visible |= linkage != MOD_UNKNOWN;
+    var->info.is_managed |= d->is_managed;
     if (linkage == MOD_extern) {
         var->is_dynamic |= d->space == PTX_SPACE_SHARED && d->is_open;
         var->info.is_external = !var->is_defined;
@@ -456,6 +484,7 @@ static bool define_local(struct ptx_parser *p, struct ptx_declaration *d)
     s->offset = (uint32_t)at;
     s->size = (uint32_t)d->size;
     s->type = d->type;
+    s->role = d->is_param ? PTX_PARAM_CALL : PTX_PARAM_NONE;
     p->code->local_frame = (uint32_t)(at + d->size);
     return true;
 }
@@ -495,6 +524,7 @@ static bool define_numbered(struct ptx_parser *p, struct ptx_declaration *d,
 bool ptx_parse_variables(struct ptx_parser *p, enum ptx_modifier space, enum ptx_modifier linkage)
 {
     struct ptx_declaration d = {.is_const = space == MOD_const,
+                                .is_param = space == MOD_param,
                                 .kind = space == MOD_tex ? PTX_VARIABLE_TEXREF : PTX_VARIABLE_DATA};
 
     d.space = space == MOD_shared                        ? PTX_SPACE_SHARED

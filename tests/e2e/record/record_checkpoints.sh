@@ -32,7 +32,7 @@ from_checkpoints() {
 }
 
 export TS_CHECKSUM=off
-for program in saxpy pipeline threads copies hostmem 'hostmem callback' pointers pools virtual managed \
+for program in saxpy pipeline threads copies hostmem 'hostmem callback' pointers pools virtual managed managed_variables \
     linked functions 'rounds 12 3' kinds surface texture formats values graphs captures conditional \
     capture_threads releases ends; do
     chosen 4 || continue
