@@ -419,7 +419,7 @@ static const struct {
     int status;
     const char *word; /* in the log */
 } refused[] = {
-    {"wgmma.fence.sync.aligned;", PTX_UNSUPPORTED, "wgmma"},
+    {"wgmma.fence.sync.aligned;", PTX_INVALID, "sm_90a"},
     {"tcgen05.wait::ld.sync.aligned;", PTX_UNSUPPORTED, "tcgen05"},
     {"cp.async.bulk.tensor.1d.shared::cluster.global [sm], [%d0];", PTX_UNSUPPORTED, "tensor"},
     {"mma.sp.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, "

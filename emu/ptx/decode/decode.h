@@ -32,6 +32,7 @@ extern const struct ptx_row ptx_rows_async[];
 extern const struct ptx_row ptx_rows_sync[];
 extern const struct ptx_row ptx_rows_atomic[];
 extern const struct ptx_row ptx_rows_wmma[];
+extern const struct ptx_row ptx_rows_wgmma[];
 
 /* Takes a modifier; false when the instruction does not have it. */
 bool ptx_take(struct ptx_parser *p, enum ptx_modifier mod);

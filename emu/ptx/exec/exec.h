@@ -13,10 +13,11 @@
 #include "emu/ptx/exec/special.h"
 #include "emu/ptx/insn.h"
 
-#define PTX_JOIN_NONE   0xffu
-#define PTX_JOIN_COUNT  64
-#define PTX_BAR_COUNT   17 /* 16 of the program, and its part of the cluster's */
-#define PTX_BAR_CLUSTER 16
+#define PTX_JOIN_NONE     0xffu
+#define PTX_JOIN_COUNT    64
+#define PTX_BAR_CLUSTER   16 /* after 16 of the program: its part of the cluster's */
+#define PTX_BAR_WARPGROUP 17 /* the first of those where four warps meet: wgmma */
+#define PTX_BAR_COUNT     (PTX_BAR_WARPGROUP + 8)
 
 enum ptx_stop {
     PTX_STOP_NONE,

@@ -85,6 +85,7 @@ static const struct need {
     {"vsub", 20, 20},
     {"vsub2", 30, 30},
     {"vsub4", 30, 30},
+    {"wgmma", 90, 80},
     {"wmma", 70, 60},
 };
 
@@ -155,6 +156,26 @@ static bool check(struct ptx_parser *p, unsigned target, unsigned version, const
     return true;
 }
 
+/* What one generation has and others do not: code for sm_90a and the like. */
+static const struct {
+    const char *name;
+    uint8_t generation;
+} families[] = {
+    {"wgmma", 9},
+};
+
+static bool check_family(struct ptx_parser *p)
+{
+    const struct ptx_token *t = &p->statement.opcode;
+
+    for (size_t k = 0; k < sizeof(families) / sizeof(families[0]); k++)
+        if (strlen(families[k].name) == t->size && memcmp(families[k].name, t->text, t->size) == 0 &&
+            p->target && !(p->variant && p->target / 10 == families[k].generation))
+            return ptx_fail(p, PTX_INVALID, p->statement.line, "'%s' requires .target sm_%u0a",
+                            families[k].name, families[k].generation);
+    return true;
+}
+
 bool ptx_check_world(struct ptx_parser *p, unsigned target, unsigned version, const char *name)
 {
     return check(p, target, version, name, (unsigned)strlen(name));
@@ -177,5 +198,5 @@ bool ptx_check_needs(struct ptx_parser *p)
             !check(p, need->target, need->version, s->mod_tokens[m].text, s->mod_tokens[m].size))
             return false;
     }
-    return true;
+    return check_family(p);
 }
