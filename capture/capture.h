@@ -553,9 +553,9 @@ void tsm_values_publish(void);
 void tsm_values_publish_completed(const struct tsm_stream *stream, uint64_t position);
 
 /* Writes a CHECKSUM record, also while calls are held. `stream` SBT_STREAM_NONE, `position` 0: of
- * all that was sent. */
-void tsm_checksum_write(uint32_t stream, uint64_t position, uint64_t address, uint64_t size,
-                        const struct sbt_key *key);
+ * all that was sent. `flags`: SBT_RECORD_SPOT or 0. */
+void tsm_checksum_write(uint32_t flags, uint32_t stream, uint64_t position, uint64_t address,
+                        uint64_t size, const struct sbt_key *key);
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 

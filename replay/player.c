@@ -23,16 +23,6 @@ static bool has_filter(const struct sbt_filter *f)
     return f->streams || f->seq_first || f->seq_end || f->time_first_ns || f->time_end_ns;
 }
 
-bool tsm_is_wanted_stream(const struct tsm_replay *p, uint32_t stream)
-{
-    const struct sbt_filter *f = &p->options.filter;
-
-    for (size_t i = 0; i < f->stream_count; i++)
-        if (f->streams[i] == stream)
-            return true;
-    return !f->streams;
-}
-
 /* ---- one run ------------------------------------------------------------------------------ */
 
 static int begin_run(struct tsm_replay *p)
@@ -289,6 +279,17 @@ int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
 void tsm_replay_observe(struct tsm_replay *p, const struct tsm_observer *observer)
 {
     p->verify.observer = *observer;
+}
+
+int tsm_replay_observe_memory(struct tsm_replay *p, const struct tsm_observer *observer)
+{
+    const struct sbt_record none = {.stream = SBT_STREAM_NONE};
+
+    p->verify.observer = *observer;
+    if (!p->state || !p->backend->regions)
+        return tsm_fail(TSM_E_UNSUPPORTED, "%s: memory of its API cannot be listed",
+                        sbt_reader_name(p->reader));
+    return tsm_verify_regions(&p->verify, &none);
 }
 
 uint64_t tsm_replay_early(const struct tsm_replay *p)

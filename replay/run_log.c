@@ -39,7 +39,7 @@ void tsm_run_log_finish(struct tsm_run_log *log)
 int tsm_run_log_clear(struct tsm_run_log *log)
 {
     if (ftruncate(log->list_fd, 0) || ftruncate(log->pieces_fd, 0))
-        return tsm_fail(TSM_E_IO, "a file of --check: %s", strerror(errno));
+        return tsm_fail(TSM_E_IO, "a file of a run: %s", strerror(errno));
     return 0;
 }
 
@@ -57,7 +57,7 @@ static int open_both(const struct tsm_run_log *log, const char *mode, FILE **lis
     *list = open_again(log->list_fd, mode);
     *pieces = open_again(log->pieces_fd, mode);
     if (!*list || !*pieces)
-        return tsm_fail(TSM_E_IO, "a file of --check: %s", strerror(errno));
+        return tsm_fail(TSM_E_IO, "a file of a run: %s", strerror(errno));
     return 0;
 }
 
@@ -67,7 +67,7 @@ static int close_file(FILE *f)
 
     if (f && fclose(f))
         failed = true;
-    return failed ? tsm_fail(TSM_E_IO, "a file of --check: %s", strerror(errno)) : 0;
+    return failed ? tsm_fail(TSM_E_IO, "a file of a run: %s", strerror(errno)) : 0;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -207,7 +207,7 @@ static int found(struct tsm_run_reader *r)
 
 static void take_head(struct tsm_observation *o, const uint8_t head[HEAD_SIZE])
 {
-    o->kind = (enum tsm_observed)tsm_get_u32(head);
+    o->kind = (enum tsm_observation_kind)tsm_get_u32(head);
     o->stream = tsm_get_u32(head + 4);
     o->seq = tsm_get_u64(head + 8);
     o->position = tsm_get_u64(head + 16);
@@ -224,6 +224,27 @@ void tsm_run_reader_end(struct tsm_run_reader *r)
     if (fread(head + 1, 1, sizeof(head) - 1, r->list) == sizeof(head) - 1)
         take_head(&r->now, head);
     found(r);
+}
+
+int tsm_run_reader_next(struct tsm_run_reader *r, struct tsm_observation *out, struct sbt_key *hash)
+{
+    struct tsm_hasher_storage storage;
+    struct tsm_hasher *hasher = tsm_hasher_init(&storage);
+    uint8_t head[HEAD_SIZE];
+    struct sbt_key key;
+
+    if (fread(head, 1, 1, r->list) != 1)
+        return 0;
+    if (fread(head + 1, 1, sizeof(head) - 1, r->list) != sizeof(head) - 1)
+        return tsm_fail(TSM_E_IO, "a file of a run is cut");
+    take_head(out, head);
+    for (uint64_t done = 0; done < out->size; done += SBT_PIECE_SIZE) {
+        if (fread(&key, 1, sizeof(key), r->list) != sizeof(key))
+            return tsm_fail(TSM_E_IO, "a file of a run is cut");
+        tsm_hasher_add(hasher, &key, sizeof(key));
+    }
+    *hash = tsm_hasher_key(hasher);
+    return 1;
 }
 
 static int compare_begin(void *user, const struct tsm_observation *o)

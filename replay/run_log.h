@@ -53,6 +53,10 @@ int tsm_run_reader_init(struct tsm_run_reader *r, const struct tsm_run_log *log)
 /* The run is over: fewer observations than in the log are a difference, too. */
 void tsm_run_reader_end(struct tsm_run_reader *r);
 void tsm_run_reader_finish(struct tsm_run_reader *r);
+/* Reads the next observation of the log, in place of a comparison, and a hash of what was observed.
+ * Returns 1, 0 at the end, or a negative tsm_error. */
+int tsm_run_reader_next(struct tsm_run_reader *r, struct tsm_observation *out,
+                        struct sbt_key *hash);
 struct tsm_observer tsm_run_reader_observer(struct tsm_run_reader *r);
 
 #endif

@@ -123,6 +123,7 @@ struct tsm_replay_options {
     bool trust_code;      /* HSA on the software GPU: native code of the trace runs in this
                              process, with all that it may do; else in a sandbox, or not */
     bool validate;        /* Vulkan: run the validation layer, count its errors */
+    bool no_spot_checks;  /* leave those of the trace out, and their waits */
     bool no_checkpoint;   /* run everything before the range instead of loading a checkpoint */
     uint64_t timeout_ns;  /* without progress (docs/verdict.md); 0: 60 s */
     uint8_t fresh_memory; /* byte that fresh device memory is filled with */
@@ -153,6 +154,9 @@ struct tsm_replay_result {
     char failure[256];       /* the first of those that failed as recorded; "": there is none */
     bool fails_otherwise;    /* one did not: it is a difference */
     uint64_t difference_count;
+    /* Spot checks that were compared, and of them those that differ. Where the trace has other
+     * results of the part, they do not count in the verdict; else they are the results. */
+    uint64_t spot_count, spot_difference_count;
     uint64_t uncompared_count; /* recorded results that could not be compared; with any, not SAME */
     uint64_t timed_count; /* results that differ where the GPU wrote times: those of nothing else
                              are no results, the others are uncompared */

@@ -325,6 +325,8 @@ struct sbt_enum {
            READBACK: others may have changed the bytes */
 #define SBT_RECORD_DEVICE                                                                          \
     256u /* HOST_WRITE: a command that is complete may have written the bytes */
+#define SBT_RECORD_SPOT                                                                            \
+    512u /* CHECKSUM: a spot check, which the recorder took by itself where it cost no wait */
 
 struct sbt_record {
     uint64_t seq;         /* place in the trace's total order, from 0, without gaps */

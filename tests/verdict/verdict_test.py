@@ -21,6 +21,7 @@ import sys
 import tempfile
 
 import verdict_failures
+import verdict_parts
 
 BIN = pathlib.Path(os.environ['TEST_BIN'])
 EMU = os.environ['TEST_EMU']
@@ -103,11 +104,11 @@ def find(trace, call, nth=0):
 VULKAN = re.compile('vk_|vulkan')
 
 
-def replay(trace, *options, **env):
+def replay(trace, *options, once='--once', **env):
     """(verdict or 'error' or 'none', the JSON object)"""
     patience = ['--timeout', '1'] if str(trace).startswith('altered') else [] # what waits for what is gone
     device = [] if VULKAN.search(str(trace)) else ['--device', 'emu']
-    done = run([BIN / 'tracesmith', 'replay', '--json', *patience, *device, *options, trace], **env)
+    done = run([BIN / 'tracesmith', 'replay', '--json', once, *patience, *device, *options, trace], **env)
     try:
         result = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, json.JSONDecodeError):
@@ -229,6 +230,7 @@ def released():
 
 
 verdict_failures.add_cases(row, cuda, altered, find, replay)
+verdict_parts.add_cases(row, cuda, find, replay)
 
 
 @row('R28', 'in a thread that may have told another one')

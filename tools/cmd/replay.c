@@ -5,6 +5,7 @@
 #include "tools/aslr.h"
 #include "tools/replay/arms.h"
 #include "tools/replay/inspect_options.h"
+#include "tools/replay/rerun_report.h"
 #include "tools/replay/timed_runs.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
@@ -29,7 +30,7 @@ struct replay_values {
     struct tsm_inspect_values look;
     struct tsm_timed_values timed;
     const char *device, *device_map, *library, *schedule;
-    bool dry_run, keep_going, lossy, trust_code, validate, json;
+    bool dry_run, keep_going, lossy, once, trust_code, validate, json;
 };
 
 static bool parse_check(void *field, const char *text)
@@ -154,6 +155,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, keep_going),
      .help = "Do not stop at the first difference."},
+    TSM_RERUN_OPTION(replay_values, once),
     {.name = "lossy",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, lossy),
@@ -194,6 +196,7 @@ struct run {
     bool looks; /* at what `look` says */
     struct tsm_replay_options replay;
     struct tsm_timed_runs timed;
+    struct tsm_rerun_report reruns;
 };
 
 static void progress(void *user, uint64_t done, uint64_t total)
@@ -206,6 +209,9 @@ static void on_difference(void *user, const struct tsm_difference *difference)
     struct run *run = user;
 
     tsm_progress_end();
+    if (!run->reruns.has_difference)
+        run->reruns.difference = *difference;
+    run->reruns.has_difference = true;
     if (run->json)
         tsm_difference_json(run->json, difference, run->reader, run->symbols);
     else
@@ -327,10 +333,12 @@ static void print_different(const struct tsm_replay_result *r)
     printf("%s\n", tsm_paint(TSM_PAINT_NONE));
 }
 
-static void print_result(const struct tsm_replay_result *r)
+static void print_result(const struct run *run, const struct tsm_replay_result *r)
 {
     print_counts(r);
-    if (r->verdict == TSM_SAME)
+    if (r->verdict == TSM_SAME && run->reruns.has_part)
+        tsm_rerun_print_part(&run->reruns);
+    else if (r->verdict == TSM_SAME)
         print_same(r);
     else if (r->verdict == TSM_DIFFERENT)
         print_different(r);
@@ -341,6 +349,9 @@ static void print_result(const struct tsm_replay_result *r)
     if (r->uncompared_count && r->checksum_count)
         tsm_note("%" PRIu64 " recorded result%s compared, %" PRIu64 " not", r->checksum_count,
                  plural(r->checksum_count), r->uncompared_count);
+    if (r->spot_difference_count && r->verdict != TSM_DIFFERENT)
+        tsm_note("%" PRIu64 " of %" PRIu64 " spot checks of memory differ; no recorded result does",
+                 r->spot_difference_count, r->spot_count);
     if (r->hollow_count)
         tsm_note("%" PRIu64
                  " submit%s of other streams did nothing but wait and signal: the streams "
@@ -393,6 +404,8 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "interrupted_count", r->interrupted_count);
     tsm_json_put_u64(j, "stream_count", r->stream_count);
     tsm_json_put_u64(j, "checksum_count", r->checksum_count);
+    tsm_json_put_u64(j, "spot_count", r->spot_count);
+    tsm_json_put_u64(j, "spot_difference_count", r->spot_difference_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);
     tsm_json_put_u64(j, "failure_count", r->failure_count);
     tsm_json_put_string(j, "failure", r->failure);
@@ -438,7 +451,10 @@ static int report_result(struct run *run, const struct tsm_replay_result *result
     else if (only_looked)
         print_looked(result);
     else
-        print_result(result);
+        print_result(run, result);
+    if (run->json)
+        tsm_rerun_json_part(&run->reruns, run->json);
+    tsm_rerun_explain(&run->reruns, result, run->json);
     return only_looked ? TSM_EXIT_OK : (int)result->verdict;
 }
 
@@ -466,6 +482,8 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->stream_count += one->stream_count;
     all->checksum_count += one->checksum_count;
     all->difference_count += one->difference_count;
+    all->spot_count += one->spot_count;
+    all->spot_difference_count += one->spot_difference_count;
     all->uncompared_count += one->uncompared_count;
     all->failure_count += one->failure_count;
     all->fails_otherwise |= one->fails_otherwise;
@@ -537,9 +555,14 @@ static int replay_once(struct run *run)
         tsm_json_name(run->json, "differences");
         tsm_json_open(run->json, '[');
     }
+    if (!run->values->once && tsm_rerun_is_possible(run->reader, &run->replay) &&
+        tsm_reruns_begin(&run->reruns.reruns, run->reader, &run->replay) < 0)
+        tsm_complain_error(); /* the replay itself goes on */
     error = replay_all(run, &result);
     if (run->json)
         tsm_json_close(run->json, ']');
+    if (!error)
+        tsm_rerun_compare_part(&run->reruns, &result, &run->replay);
     if (error && run->json)
         tsm_json_put_string(run->json, "error", tsm_error_message());
     tsm_progress_end();
@@ -648,6 +671,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     run.reader = tsm_trace_open(words->words[words->count - 1]);
     if (run.reader)
         status = replay_trace(&run);
+    tsm_reruns_end(&run.reruns.reruns);
     tsm_symbols_destroy(run.symbols);
     tsm_run_times_finish(&run.timed.times);
     sbt_reader_destroy(run.reader);
