@@ -59,12 +59,13 @@ struct ptx_function {
     uint32_t register_count; /* in use at once, at most 255; an estimate */
     uint32_t maxntid[3];     /* 0: not given */
     uint32_t reqntid[3];
-    uint32_t cluster[3];       /* .reqnctapercluster */
-    uint32_t cluster_max;      /* .maxclusterrank; 0: not given */
-    bool is_explicit_cluster;  /* .explicitcluster: clusters must be asked for, here or at launch */
-    bool blocks_are_clusters;  /* the grid of a launch counts clusters; struct ptx_launch's does not */
-    uint16_t version; /* PTX version * 10: 6.0 -> 60 */
-    uint16_t target;  /* sm: 70 */
+    uint32_t cluster[3];      /* .reqnctapercluster */
+    uint32_t cluster_max;     /* .maxclusterrank; 0: not given */
+    bool is_explicit_cluster; /* .explicitcluster: clusters must be asked for, here or at launch */
+    bool blocks_are_clusters; /* the grid of a launch counts clusters; struct ptx_launch's does not
+                               */
+    uint16_t version;         /* PTX version * 10: 6.0 -> 60 */
+    uint16_t target;          /* sm: 70 */
 };
 
 /* Kind of a variable. A reference's address is its handle for struct ptx_launch's `image`. */
@@ -82,6 +83,7 @@ struct ptx_variable {
     uint64_t size;
     uint32_t align;
     bool is_const;
+    bool is_managed;  /* .attribute(.managed): the host uses it, too */
     bool is_external; /* .extern, without definition here */
     uint64_t address; /* where ptx_module_place() put it */
 };
@@ -108,8 +110,8 @@ int ptx_module_create(struct ptx_module **out, const char *text, size_t size, un
 struct tsm_buffer;
 int ptx_module_record(const struct ptx_module *module, struct tsm_buffer *out);
 /* Load a text that was checked whole before. Bodies are decoded by ptx_module_prepare(). The record
- * may be anybody's bytes: when it does not fit the text the result is PTX_INVALID, and the text is to
- * be loaded without it. */
+ * may be anybody's bytes: when it does not fit the text the result is PTX_INVALID, and the text is
+ * to be loaded without it. */
 int ptx_module_recall(struct ptx_module **out, const char *text, size_t size, unsigned target,
                       const void *record, size_t record_size);
 /* Decode a function of the module and all that it may call, if that was not done: before its first
@@ -223,13 +225,15 @@ struct ptx_launch {
     const struct ptx_function *function; /* an entry of the module */
     uint32_t grid[3];
     uint32_t block[3];
-    uint32_t cluster[3]; /* blocks; divides the grid, at most PTX_CLUSTER_MAX. 0: none was asked for */
+    uint32_t
+        cluster[3]; /* blocks; divides the grid, at most PTX_CLUSTER_MAX. 0: none was asked for */
     uint32_t dynamic_shared_size; /* bytes */
     bool cooperative;             /* all blocks must be able to wait for each other */
     const void *params;           /* params_size bytes, the kernel's layout */
     enum ptx_schedule schedule;
     uint64_t seed;
-    /* Stores that are lost: of 2^32 so many, chosen by drop_seed, the launch's seed and the address. 0: none. */
+    /* Stores that are lost: of 2^32 so many, chosen by drop_seed, the launch's seed and the
+     * address. 0: none. */
     uint32_t drop;
     uint64_t drop_seed;
     /* At most so many host threads (0, 1: the caller's alone), and only for a kernel whose blocks
@@ -250,8 +254,8 @@ struct ptx_launch {
      * none, and the launch ends with PTX_FAULT_HANDLE. NULL: no handle has one. From the launch's
      * thread. */
     bool (*image)(void *user, uint64_t handle, bool is_surface, struct ptx_image *out);
-    /* cudaGraphSetConditional(). False: no such handle, and the launch ends with PTX_FAULT_HANDLE. NULL:
-     * there is none. */
+    /* cudaGraphSetConditional(). False: no such handle, and the launch ends with PTX_FAULT_HANDLE.
+     * NULL: there is none. */
     bool (*set_conditional)(uint64_t handle, uint32_t value);
     /* %globaltimer: at the start of the launch; and what is added for 1000 instructions of the
      * reading warp since its block began. timer_ps 0: both are unset, the timer counts

@@ -310,12 +310,26 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
     return result ? result : emu_module_variable(module, name, dptr, bytes);
 }
 
-/* PTX has no mark for managed variables that this driver could find. */
+static bool is_managed(CUlibrary library, const char *name)
+{
+    for (size_t i = 0; i < ptx_module_variable_count(library->ptx); i++) {
+        const struct ptx_variable *v = ptx_module_variable(library->ptx, i);
+        if (v->is_managed && strcmp(v->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* All variables lie where the host reaches them. */
 CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
 {
     CUresult result = enter_library(library);
 
-    return result ? result : CUDA_ERROR_NOT_FOUND;
+    if (!result && !name)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result && !is_managed(library, name))
+        result = CUDA_ERROR_NOT_FOUND;
+    return result ? result : cuLibraryGetGlobal(dptr, bytes, library, name);
 }
 
 /* ---- kernels ---- */

@@ -238,6 +238,7 @@ struct ptx_declaration {
     uint32_t align;
     enum ptx_space space;
     bool is_const;
+    bool is_managed; /* .attribute(.managed) */
     enum ptx_variable_kind kind;
     struct ptx_token name;
     uint64_t elements;

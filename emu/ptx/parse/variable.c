@@ -31,8 +31,11 @@ static bool parse_attributes(struct ptx_parser *p, struct ptx_declaration *d,
     if (word == MOD_attribute) { /* .managed, .unified(1, 2) */
         unsigned depth = 0;
         do {
+            const struct ptx_token *t = &p->lexer.token;
             depth += ptx_lexer_is(&p->lexer, '(');
             depth -= ptx_lexer_is(&p->lexer, ')');
+            d->is_managed |=
+                t->kind == PTX_TOKEN_DOT && t->size == 7 && memcmp(t->text, "managed", 7) == 0;
             if (depth)
                 ptx_lexer_next(&p->lexer);
         } while (depth && p->lexer.token.kind != PTX_TOKEN_END);
@@ -49,6 +52,7 @@ bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d)
     bool has_type = false;
     bool is_pointer = false;
 
+    d->is_managed = false;
     d->align = 0;
     d->vector = 0;
     while (p->lexer.token.kind == PTX_TOKEN_DOT) {
@@ -349,6 +353,7 @@ static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declara
     var->info.size = d->size;
     var->info.align = d->align;
     var->info.is_const = d->is_const;
+    var->info.is_managed = d->is_managed;
     var->info.kind = d->kind;
     var->space = d->space;
     var->unit = p->unit;
