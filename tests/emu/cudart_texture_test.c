@@ -71,6 +71,30 @@ static void check_object(const cudaResourceDesc *resource)
     OK(cudaDestroyTextureObject(object));
 }
 
+/* The bytes after a view are the program's. */
+static void check_view(const cudaResourceDesc *resource)
+{
+    struct {
+        cudaResourceViewDesc view;
+        unsigned char behind[64];
+    } wanted = {.view = {.format = CU_RES_VIEW_FORMAT_UINT_1X8,
+                         .width = 32,
+                         .height = 32,
+                         .firstMipmapLevel = 1,
+                         .lastMipmapLevel = 2}},
+      found;
+    cudaTextureDesc how = sampling();
+    cudaTextureObject_t object;
+
+    memset(wanted.behind, 0xa5, sizeof(wanted.behind));
+    found = wanted;
+    memset(&found.view, 0, sizeof(found.view));
+    OK(cudaCreateTextureObject(&object, resource, &how, &wanted.view));
+    OK(cudaGetTextureObjectResourceViewDesc(&found.view, object));
+    CHECK_EQ_MEM(&found, &wanted, sizeof(found));
+    OK(cudaDestroyTextureObject(object));
+}
+
 static void objects(void)
 {
     cudaChannelFormatDesc format = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
@@ -118,6 +142,7 @@ static void objects(void)
     resource.resType = cudaResourceTypeMipmappedArray;
     resource.res.mipmap.mipmap = mipmap;
     check_object(&resource);
+    check_view(&resource);
     OK(cudaFreeMipmappedArray(mipmap));
 
     resource.resType = (cudaResourceType)9;
