@@ -137,7 +137,6 @@ typedef CUDA_MEM_ALLOC_NODE_PARAMS cudaMemAllocNodeParams;
 typedef CUDA_GRAPH_INSTANTIATE_PARAMS cudaGraphInstantiateParams;
 typedef CUgraphExecUpdateResultInfo cudaGraphExecUpdateResultInfo;
 typedef CUgraphEdgeData cudaGraphEdgeData;
-typedef CUDA_RESOURCE_VIEW_DESC cudaResourceViewDesc;
 typedef CUDA_ARRAY_SPARSE_PROPERTIES cudaArraySparseProperties;
 typedef CUDA_ARRAY_MEMORY_REQUIREMENTS cudaArrayMemoryRequirements;
 
@@ -306,6 +305,16 @@ typedef struct cudaResourceDesc {
     unsigned int flags;
 #endif
 } cudaResourceDesc;
+
+/* CUDA 12's is shorter than the driver's. */
+typedef struct cudaResourceViewDesc {
+    CUresourceViewFormat format;
+    size_t width, height, depth;
+    unsigned int firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+#if CUDART_MAJOR >= 13
+    unsigned int reserved[16];
+#endif
+} cudaResourceViewDesc;
 
 typedef struct cudaTextureDesc {
     CUaddress_mode addressMode[3];

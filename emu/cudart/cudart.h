@@ -69,7 +69,7 @@ cudaError_t cudart_kernel(CUkernel *out, const void *name);
 /* The same, as a function of the current context. */
 cudaError_t cudart_function(CUfunction *out, const void *name);
 
-/* Returns the program's name of a kernel or function, and `function` itself if it has none. */
+/* Returns the program's name of a function of the driver, and `function` itself if it has none. */
 void *cudart_name_of(CUfunction function);
 
 /* Finds a variable's address and size in bytes in the current context. cudaErrorInvalidSymbol: it

@@ -64,13 +64,15 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGra
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams *pNodeParams)
 {
     CUDA_KERNEL_NODE_PARAMS has;
-    void *function;
+    CUfunction function;
 
     if (!pNodeParams)
         return cudart_fail(cudaErrorInvalidValue);
     if (cudart_enter() || cudart_result(cuGraphKernelNodeGetParams_v2(node, &has)))
         return cudart_last();
-    function = has.kern ? (void *)has.kern : (void *)has.func;
+    function = has.func;
+    if (!function && cudart_result(cuKernelGetFunction(&function, has.kern)))
+        return cudart_last();
     *pNodeParams = (cudaKernelNodeParams){
         .func = cudart_name_of(function),
         .gridDim = {has.gridDimX, has.gridDimY, has.gridDimZ},

@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "emu/cudart/cudart.h"
@@ -31,7 +32,6 @@ struct image {
 /* Guards all of these; held while an image is loaded, so that two threads do not do it twice. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tsm_map symbols; /* by address in the program */
-static struct tsm_map kernels; /* addresses in the program, by kernel */
 static CUresult image_result;  /* of the latest image that could not be loaded */
 
 static uint64_t key_of(const void *pointer)
@@ -81,8 +81,6 @@ static CUresult find_kernel(struct symbol *s)
 
     if (!result && !s->kernel)
         result = cuLibraryGetKernel(&s->kernel, s->image->library, s->name);
-    if (!result)
-        tsm_map_set(&kernels, key_of(s->kernel), key_of(s->host));
     return result;
 }
 
@@ -137,14 +135,30 @@ cudaError_t cudart_function(CUfunction *out, const void *name)
     return cudaSuccess;
 }
 
+static bool is_function_of(const struct symbol *s, const char *name, CUfunction function)
+{
+    CUfunction own;
+
+    return s->is_kernel && s->kernel && strcmp(s->name, name) == 0 &&
+           !cuKernelGetFunction(&own, s->kernel) && own == function;
+}
+
+/* Rare: all symbols are looked at. */
 void *cudart_name_of(CUfunction function)
 {
-    uint64_t name;
+    const void *found = function;
+    const char *name;
 
+    if (cuFuncGetName(&name, function))
+        return function;
     pthread_mutex_lock(&lock);
-    name = tsm_map_get(&kernels, key_of(function), key_of(function));
+    for (size_t i = 0; i < symbols.capacity; i++) {
+        const struct symbol *s = (const struct symbol *)(uintptr_t)symbols.slots[i].value;
+        if (symbols.slots[i].used && is_function_of(s, name, function))
+            found = s->host;
+    }
     pthread_mutex_unlock(&lock);
-    return (void *)(uintptr_t)name;
+    return (void *)(uintptr_t)found;
 }
 
 cudaError_t cudart_variable(CUdeviceptr *address, size_t *size, const void *name)
@@ -257,8 +271,6 @@ static void remove_symbol(struct symbol *s)
     tsm_map_remove(&symbols, key_of(s->host));
     if (s->managed_at)
         tsm_map_remove(&symbols, key_of(s->managed_at));
-    if (s->kernel)
-        tsm_map_remove(&kernels, key_of(s->kernel));
     free(s);
 }
 

@@ -127,13 +127,17 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
 {
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
+    CUDA_RESOURCE_VIEW_DESC view = {0};
 
     if (!pTexDesc)
         return cudart_fail(cudaErrorInvalidValue);
     if (cudart_enter() || to_driver(&resource, pResDesc))
         return cudart_last();
     sampling_to_driver(&sampling, pTexDesc);
-    return cudart_result(cuTexObjectCreate(pTexObject, &resource, &sampling, pResViewDesc));
+    if (pResViewDesc)
+        memcpy(&view, pResViewDesc, sizeof(*pResViewDesc));
+    return cudart_result(
+        cuTexObjectCreate(pTexObject, &resource, &sampling, pResViewDesc ? &view : NULL));
 }
 
 cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc *pResDesc,
@@ -165,7 +169,14 @@ cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc *pTexDesc,
 cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc *pResViewDesc,
                                                  cudaTextureObject_t texObject)
 {
-    return CUDART_DRIVER(cuTexObjectGetResourceViewDesc(pResViewDesc, texObject));
+    CUDA_RESOURCE_VIEW_DESC view;
+
+    if (!pResViewDesc)
+        return cudart_fail(cudaErrorInvalidValue);
+    if (cudart_enter() || cudart_result(cuTexObjectGetResourceViewDesc(&view, texObject)))
+        return cudart_last();
+    memcpy(pResViewDesc, &view, sizeof(*pResViewDesc));
+    return cudaSuccess;
 }
 
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
