@@ -55,7 +55,7 @@ const struct cuda_ptx_item *cuda_ptx_items_header(const struct cuda_ptx_items *i
 /* Tests whether two words are equal. */
 static inline bool cuda_ptx_same(const struct cuda_ptx_token *a, const struct cuda_ptx_token *b)
 {
-    return a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
+    return a->size == b->size && (!a->size || memcmp(a->text, b->text, a->size) == 0);
 }
 
 /* Returns the line on which `at` lies, from 1. */

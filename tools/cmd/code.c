@@ -3,7 +3,7 @@
 
 #include "base/output_file.h"
 #include "base/text.h"
-#include "tools/code/code_show.h"
+#include "tools/code/show.h"
 #include "tools/code/instructions.h"
 #include "tools/terminal.h"
 #include "tools/text/json_out.h"

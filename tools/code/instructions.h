@@ -7,7 +7,7 @@
 #ifndef TOOLS_CODE_INSTRUCTIONS_H
 #define TOOLS_CODE_INSTRUCTIONS_H
 
-#include "tools/code/code_list.h"
+#include "tools/code/list.h"
 
 /* Prints the member, whose bytes are data[size], with a 0 behind them. `kernel`: of PTX, only this
  * one; NULL: all of it. */

@@ -4,6 +4,7 @@
  */
 #include "tools/text/kernel_arguments.h"
 
+#include "analysis/model/memory.h"
 #include "api/cuda/image.h"
 #ifdef TSM_HSA
 #include "api/hsa/code.h"
@@ -12,8 +13,10 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "format/json.h"
 #include "tools/terminal.h"
 #include "tools/text/code_objects.h"
+#include "tools/text/param_kind.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -21,11 +24,10 @@
 #define NO_MEMORY   "out of memory for the parameters of kernels"
 #define BYTES_SHOWN 16u /* of a struct that is passed by value */
 
-enum param_kind { PARAM_HEX, PARAM_UNSIGNED, PARAM_SIGNED, PARAM_FLOAT };
-
 struct param {
-    uint16_t offset, size; /* bytes, in the argument block */
-    enum param_kind kind;
+    uint16_t offset, size;      /* bytes, in the argument block */
+    enum sbt_field_type number; /* of a word: how it is written */
+    char kind[32];              /* tsm_param_kind(), or what HSA's metadata call it */
 };
 
 /* One function of a code object. */
@@ -49,6 +51,9 @@ struct tsm_kernel_arguments {
     bool is_at_end;
     bool has_noted_loss;
     struct tsm_code_objects objects;
+    struct tsm_memory memory;
+    struct tsm_map
+        allocated; /* address of a live allocation -> number of the record that made it */
 };
 
 static struct known *known_of(struct tsm_code_object *object)
@@ -69,9 +74,25 @@ static void note_loss(struct tsm_kernel_arguments *k, const char *why)
 /* ---- what records say ---------------------------------------------------------------------------
  */
 
+static int note_memory(struct tsm_kernel_arguments *k, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(k->reader, record->type);
+    struct tsm_memory_node node;
+    const int noted = schema ? tsm_memory_note(&k->memory, record, schema, &node) : 0;
+
+    if (noted <= 0)
+        return noted;
+    if (node.is_free)
+        tsm_map_remove(&k->allocated, node.address);
+    else if (!tsm_map_set(&k->allocated, node.address, record->seq))
+        return TSM_E_MEMORY;
+    return 0;
+}
+
 void tsm_kernel_arguments_note(struct tsm_kernel_arguments *k, const struct sbt_record *record)
 {
-    if (k && tsm_code_objects_note(&k->objects, k->reader, record) < 0)
+    if (k &&
+        (tsm_code_objects_note(&k->objects, k->reader, record) < 0 || note_memory(k, record) < 0))
         note_loss(k, NO_MEMORY);
 }
 
@@ -119,18 +140,26 @@ static struct signature *add_function(struct parse *parse, const char *name, siz
     return s;
 }
 
+/* 64 bits that PTX calls unsigned are more often an address. */
+static enum sbt_field_type number_of(const struct cuda_param *param)
+{
+    if (param->type == CUDA_PARAM_FLOAT && param->size >= sizeof(float))
+        return param->size == sizeof(float) ? SBT_FIELD_F32 : SBT_FIELD_F64;
+    if (param->type == CUDA_PARAM_SIGNED)
+        return SBT_FIELD_INT;
+    return param->type == CUDA_PARAM_UNSIGNED && param->size < 8 ? SBT_FIELD_UINT : SBT_FIELD_HEX;
+}
+
 static void add_cuda_function(void *context, const struct cuda_signature *found)
 {
-    static const enum param_kind kinds[] = {[CUDA_PARAM_BITS] = PARAM_HEX,
-                                            [CUDA_PARAM_UNSIGNED] = PARAM_UNSIGNED,
-                                            [CUDA_PARAM_SIGNED] = PARAM_SIGNED,
-                                            [CUDA_PARAM_FLOAT] = PARAM_FLOAT,
-                                            [CUDA_PARAM_POINTER] = PARAM_HEX};
     struct signature *s = add_function(context, found->name, found->name_size, found->count);
 
-    for (uint32_t i = 0; s && i < found->count; i++)
-        s->params[i] = (struct param){found->params[i].offset, found->params[i].size,
-                                      kinds[found->params[i].type]};
+    for (uint32_t i = 0; s && i < found->count; i++) {
+        const struct cuda_param *param = &found->params[i];
+        s->params[i] = (struct param){
+            .offset = param->offset, .size = param->size, .number = number_of(param)};
+        tsm_param_kind(s->params[i].kind, param);
+    }
 }
 
 #ifdef TSM_HSA
@@ -147,9 +176,12 @@ static bool add_hsa_kernel(void *user, const struct hsa_code_symbol *symbol)
         count++;
     s = add_function(user, symbol->name, strlen(symbol->name), count);
     for (uint32_t i = 0; s && i < count; i++)
-        if (kernel->arguments[i].offset <= UINT16_MAX && kernel->arguments[i].size <= UINT16_MAX)
-            s->params[i] = (struct param){(uint16_t)kernel->arguments[i].offset,
-                                          (uint16_t)kernel->arguments[i].size, PARAM_HEX};
+        if (kernel->arguments[i].offset <= UINT16_MAX && kernel->arguments[i].size <= UINT16_MAX) {
+            s->params[i] = (struct param){.offset = (uint16_t)kernel->arguments[i].offset,
+                                          .size = (uint16_t)kernel->arguments[i].size,
+                                          .number = SBT_FIELD_HEX};
+            memcpy(s->params[i].kind, kernel->arguments[i].value_kind, sizeof(s->params[i].kind));
+        }
     return true;
 }
 
@@ -260,7 +292,7 @@ static int64_t signed_number(uint64_t value, size_t size)
     return (int64_t)(value << shift) >> shift;
 }
 
-static double float_number(uint64_t value, size_t size)
+static double float_number(uint64_t value, enum sbt_field_type type)
 {
     uint32_t low = (uint32_t)value;
     float narrow;
@@ -268,54 +300,147 @@ static double float_number(uint64_t value, size_t size)
 
     memcpy(&narrow, &low, sizeof(narrow));
     memcpy(&wide, &value, sizeof(wide));
-    return size == sizeof(narrow) ? (double)narrow : wide;
+    return type == SBT_FIELD_F32 ? (double)narrow : wide;
 }
 
-static void put_param(struct tsm_text_line *line, const struct param *param, const uint8_t *data)
+static bool is_word(const struct param *param)
 {
-    bool is_word = param->size == 1 || param->size == 2 || param->size == 4 || param->size == 8;
-    uint64_t value = is_word ? number_at(data, param->size) : 0;
+    return param->size == 1 || param->size == 2 || param->size == 4 || param->size == 8;
+}
+
+/* Finds the allocation that a word points into. Any 64 bits may be an address. Returns the number
+ * of the record that made it, in *at the place in it; UINT64_MAX: it points into none. */
+static uint64_t find_allocation(const struct tsm_kernel_arguments *k, const struct param *param,
+                                uint64_t value, uint64_t *at)
+{
+    const struct tsm_allocation *allocation = param->size == 8 && param->number == SBT_FIELD_HEX
+                                                  ? tsm_memory_find(&k->memory, value)
+                                                  : NULL;
+
+    if (!allocation || value < allocation->start || value - allocation->start >= allocation->size)
+        return UINT64_MAX;
+    *at = value - allocation->start;
+    return tsm_map_get(&k->allocated, allocation->start, UINT64_MAX);
+}
+
+static void put_address(const struct tsm_kernel_arguments *k, struct tsm_text_line *line,
+                        const struct param *param, uint64_t value)
+{
+    uint64_t at, seq = find_allocation(k, param, value, &at);
+
+    tsm_text_line_hex(line, value);
+    if (seq == UINT64_MAX)
+        return;
+    tsm_text_line_text(line, " #");
+    tsm_text_line_u64(line, seq);
+    if (at) {
+        tsm_text_line_text(line, "+");
+        tsm_text_line_hex(line, at);
+    }
+}
+
+static void put_param(const struct tsm_kernel_arguments *k, struct tsm_text_line *line,
+                      const struct param *param, const uint8_t *data)
+{
+    const uint64_t value = is_word(param) ? number_at(data, param->size) : 0;
     char text[40];
 
-    if (!is_word) {
+    if (!is_word(param)) {
         tsm_text_line_text(line, "[");
         tsm_text_line_bytes(line, data, param->size < BYTES_SHOWN ? param->size : BYTES_SHOWN);
         tsm_text_line_text(line, param->size > BYTES_SHOWN ? "...]" : "]");
-    } else if (param->kind == PARAM_FLOAT && param->size >= sizeof(float)) {
+    } else if (param->number == SBT_FIELD_F32 || param->number == SBT_FIELD_F64) {
         tsm_text_line_add(line, text,
-                          tsm_format(text, sizeof(text), "%g", float_number(value, param->size)));
-    } else if (param->kind == PARAM_SIGNED) {
+                          tsm_format(text, sizeof(text), "%g", float_number(value, param->number)));
+    } else if (param->number == SBT_FIELD_INT) {
         tsm_text_line_i64(line, signed_number(value, param->size));
-    } else if (param->kind == PARAM_UNSIGNED && param->size < 8) {
+    } else if (param->number == SBT_FIELD_UINT) {
         tsm_text_line_u64(line, value);
     } else {
-        tsm_text_line_hex(line, value);
+        put_address(k, line, param, value);
     }
+}
+
+/* Returns the parameters of a launch, in *data the argument block in slot `index`; NULL: they are
+ * not known, or do not fit the block. */
+static const struct signature *params_of(struct tsm_kernel_arguments *k,
+                                         const struct sbt_record *record, uint32_t index,
+                                         const uint8_t **data)
+{
+    const struct signature *s;
+    size_t size;
+
+    if (!k || !sbt_record_bytes(record, index, data, &size))
+        return NULL;
+    note_before(k, record->seq);
+    s = signature_of(k, record);
+    for (uint32_t i = 0; s && i < s->count; i++)
+        if (!s->params[i].size || (size_t)s->params[i].offset + s->params[i].size > size)
+            return NULL;
+    return s;
 }
 
 bool tsm_kernel_arguments_put(struct tsm_kernel_arguments *k, const struct sbt_record *record,
                               uint32_t index, struct tsm_text_line *line)
 {
-    const struct signature *s;
     const uint8_t *data;
-    size_t size;
+    const struct signature *s = params_of(k, record, index, &data);
 
-    if (!k || !sbt_record_bytes(record, index, &data, &size))
-        return false;
-    note_before(k, record->seq);
-    s = signature_of(k, record);
     if (!s)
         return false;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (!s->params[i].size || (size_t)s->params[i].offset + s->params[i].size > size)
-            return false;
     tsm_text_line_text(line, "(");
     for (uint32_t i = 0; i < s->count; i++) {
         if (i)
             tsm_text_line_text(line, ", ");
-        put_param(line, &s->params[i], data + s->params[i].offset);
+        put_param(k, line, &s->params[i], data + s->params[i].offset);
     }
     tsm_text_line_text(line, ")");
+    return true;
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static void json_param(const struct tsm_kernel_arguments *k, struct tsm_json *j,
+                       const struct param *param, const uint8_t *data)
+{
+    uint64_t value = is_word(param) ? number_at(data, param->size) : 0, at, seq;
+
+    tsm_json_open(j, '{');
+    tsm_json_put_u64(j, "offset", param->offset);
+    tsm_json_put_u64(j, "size", param->size);
+    tsm_json_put_string(j, "kind", param->kind);
+    if (!is_word(param)) {
+        tsm_json_put_bytes(j, "value", data, param->size);
+        tsm_json_close(j, '}');
+        return;
+    }
+    if (param->number == SBT_FIELD_INT)
+        value = (uint64_t)signed_number(value, param->size);
+    tsm_json_name(j, "value");
+    sbt_json_number(j, k->reader, param->number, "", value);
+    seq = find_allocation(k, param, value, &at);
+    if (seq != UINT64_MAX) {
+        tsm_json_put_u64(j, "allocated_by", seq);
+        tsm_json_put_u64(j, "at", at);
+    }
+    tsm_json_close(j, '}');
+}
+
+bool tsm_kernel_arguments_json(struct tsm_kernel_arguments *k, const struct sbt_record *record,
+                               struct tsm_json *j)
+{
+    const struct sbt_schema *schema = k ? sbt_reader_schema(k->reader, record->type) : NULL;
+    const int index = schema ? sbt_schema_role(schema, SBT_ROLE_ARGUMENTS) : -1;
+    const uint8_t *data;
+    const struct signature *s = index < 0 ? NULL : params_of(k, record, (uint32_t)index, &data);
+
+    if (!s)
+        return false;
+    tsm_json_put_open(j, "arguments", '[');
+    for (uint32_t i = 0; i < s->count; i++)
+        json_param(k, j, &s->params[i], data + s->params[i].offset);
+    tsm_json_close(j, ']');
     return true;
 }
 
@@ -364,5 +489,7 @@ void tsm_kernel_arguments_destroy(struct tsm_kernel_arguments *k)
         forget(tsm_code_object_at(&k->objects, i)->user);
     sbt_cursor_destroy(k->cursor);
     tsm_code_objects_finish(&k->objects);
+    tsm_memory_finish(&k->memory);
+    tsm_map_finish(&k->allocated);
     free(k);
 }

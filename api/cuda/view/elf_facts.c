@@ -91,8 +91,11 @@ static void read_info(const struct cubin *c, const struct tsm_elf_section *secti
                       struct cuda_kernel_facts *kernel)
 {
     const uint8_t *bytes = tsm_elf_file_bytes(&c->file, section);
-    struct tsm_view view = tsm_view_init(bytes, bytes ? section->size : 0);
+    struct tsm_view view;
 
+    if (!bytes)
+        return;
+    view = tsm_view_init(bytes, section->size);
     while (!view.failed && tsm_view_left(&view) >= 4) {
         const unsigned format = tsm_view_u8(&view), attribute = tsm_view_u8(&view);
         const unsigned value = tsm_view_u16(&view);

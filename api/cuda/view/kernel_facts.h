@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What code for NVIDIA's GPUs says of its kernels beside their parameters. A cubin has what they
- * take of a multiprocessor; PTX has what the programmer declared. The bytes may be anybody's. Any
- * thread.
+ * Facts that code for NVIDIA's GPUs states about its kernels, beside their parameters. A cubin has
+ * what they take of a multiprocessor; PTX has what the programmer declared. The bytes may be
+ * anybody's. Any thread.
  */
 #ifndef API_CUDA_VIEW_KERNEL_FACTS_H
 #define API_CUDA_VIEW_KERNEL_FACTS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/code/code_list.h"
+#include "tools/code/list.h"
 
 #include "api/cuda/view/kernel_facts.h"
 #ifdef TSM_HSA
@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "tools/terminal.h"
 #include "tools/text/demangle.h"
+#include "tools/text/param_kind.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -90,32 +91,17 @@ static struct tsm_code_kernel *find_kernel(const struct tsm_code_member *member,
 /* ---- CUDA -------------------------------------------------------------------------------------
  */
 
-static void describe_param(struct tsm_code_param *out, const struct cuda_param *param)
-{
-    static const char letters[] = {[CUDA_PARAM_BITS] = 'b',
-                                   [CUDA_PARAM_UNSIGNED] = 'u',
-                                   [CUDA_PARAM_SIGNED] = 's',
-                                   [CUDA_PARAM_FLOAT] = 'f'};
-    const bool is_word =
-        param->size == 1 || param->size == 2 || param->size == 4 || param->size == 8;
-
-    *out = (struct tsm_code_param){.offset = param->offset, .size = param->size};
-    if (param->type == CUDA_PARAM_POINTER)
-        tsm_format(out->kind, sizeof(out->kind), "pointer");
-    else if (is_word)
-        tsm_format(out->kind, sizeof(out->kind), "%c%u", letters[param->type], param->size * 8u);
-    else
-        tsm_format(out->kind, sizeof(out->kind), "bytes");
-}
-
 static int add_cuda_kernel(struct tsm_code_member *member, const struct cuda_kernel_facts *facts)
 {
     struct tsm_code_kernel *kernel = add_kernel(member, facts->name, facts->param_count);
 
     if (!kernel)
         return no_memory();
-    for (uint32_t i = 0; i < facts->param_count; i++)
-        describe_param(&kernel->params[i], &facts->params[i]);
+    for (uint32_t i = 0; i < facts->param_count; i++) {
+        kernel->params[i].offset = facts->params[i].offset;
+        kernel->params[i].size = facts->params[i].size;
+        tsm_param_kind(kernel->params[i].kind, &facts->params[i]);
+    }
     kernel->has_params = true;
     kernel->registers = facts->registers;
     kernel->shared = facts->shared;

@@ -5,8 +5,8 @@
  *
  * One thread.
  */
-#ifndef TOOLS_CODE_CODE_LIST_H
-#define TOOLS_CODE_CODE_LIST_H
+#ifndef TOOLS_CODE_LIST_H
+#define TOOLS_CODE_LIST_H
 
 #include "base/map.h"
 #include "tools/text/code_objects.h"

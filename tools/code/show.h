@@ -2,11 +2,11 @@
  *
  * A list of code as text and as JSON, schema "tscode/1". One thread.
  */
-#ifndef TOOLS_CODE_CODE_SHOW_H
-#define TOOLS_CODE_CODE_SHOW_H
+#ifndef TOOLS_CODE_SHOW_H
+#define TOOLS_CODE_SHOW_H
 
 #include "base/json.h"
-#include "tools/code/code_list.h"
+#include "tools/code/list.h"
 
 /* Tests whether the kernel is wanted: `pattern` as in tools/text/kernel_name.h; NULL: all are. */
 bool tsm_code_kernel_is_wanted(const struct tsm_code_kernel *kernel, const char *pattern);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/code/code_show.h"
+#include "tools/code/show.h"
 
 #include "tools/terminal.h"
 #include "tools/text/kernel_name.h"
