@@ -56,7 +56,8 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, stacks),
      .help = "Under each record, the program's stack that sent it, with function, source file and "
-             "line where the program's files are still here."},
+             "line where the program's files are still here; where neither is known, with the call "
+             "instruction (x86-64)."},
     {.name = "kernel",
      .letter = 'k',
      .type = TSM_OPTION_FLAG,
@@ -172,7 +173,7 @@ static void show_stack_json(struct view *view, uint32_t stack)
     tsm_json_name(&j, "frames");
     tsm_json_open(&j, '[');
     for (int i = 0; i < count; i++) {
-        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(view->symbols, frames[i]), frames[i]);
+        tsm_symbols_frame_text(view->symbols, frames[i], text, sizeof(text));
         tsm_json_string(&j, text);
     }
     tsm_json_close(&j, ']');
