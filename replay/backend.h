@@ -226,6 +226,9 @@ struct tsm_backend_report {
      * that lies elsewhere, in places of which nothing says that they hold addresses: they were left
      * as they are. Where there are any, the first is described in out[size]. Optional: 0. */
     uint64_t (*untranslated)(struct tsm_backend_state *state, char *out, size_t size);
+    /* Counts kernels in whose place the program was given others, which options ask for. Optional:
+     * such options are refused. */
+    uint64_t (*replaced)(struct tsm_backend_state *state);
     /* Counts errors that a validation layer has reported. Optional: 0. */
     uint64_t (*validation)(struct tsm_backend_state *state);
 };

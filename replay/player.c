@@ -122,6 +122,8 @@ static void add_counts(struct tsm_replay *p)
     if (report && report->untranslated)
         p->result.untranslated_count +=
             report->untranslated(p->state, p->untranslated, sizeof(p->untranslated));
+    if (report && report->replaced)
+        p->result.replaced_count = report->replaced(p->state);
     if (report && report->validation)
         p->result.validation_count += report->validation(p->state);
     if (p->backend->inspect)
@@ -498,6 +500,9 @@ static int make(struct tsm_replay *p)
         error = tsm_fail(TSM_E_UNSUPPORTED,
                          "%s: only what was recorded of Vulkan can be looked into, or given other "
                          "shaders",
+                         sbt_reader_name(p->reader));
+    if (!error && p->options.kernel_count && !(p->backend->report && p->backend->report->replaced))
+        error = tsm_fail(TSM_E_UNSUPPORTED, "%s: only kernels of CUDA can be replaced",
                          sbt_reader_name(p->reader));
     if (!error)
         error = init_verify(p);

@@ -71,6 +71,15 @@ struct tsm_shader_replacement {
     const char *path; /* of a SPIR-V module */
 };
 
+/* A kernel of a file that takes the place of recorded ones; it must have parameters of the same
+ * sizes at the same offsets. Variables and functions that it names and the recorded module has are
+ * the module's, in PTX. */
+struct tsm_kernel_replacement {
+    const char *name; /* of the recorded kernel, as its module has it: "_Z3addPfi" */
+    const char *path; /* PTX, or code for the device */
+    const char *from; /* kernel in it; NULL: the one of the same name, or its only one */
+};
+
 /* Vulkan: what is to be inspected on the way. The replay ends with the last of it. Folders are
  * created where they are not there. */
 struct tsm_inspect {
@@ -130,6 +139,8 @@ struct tsm_replay_options {
     const struct tsm_inspect *inspect; /* NULL: nothing is inspected */
     const struct tsm_shader_replacement *shaders;
     size_t shader_count;
+    const struct tsm_kernel_replacement *kernels; /* CUDA */
+    size_t kernel_count;
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void (*on_difference)(void *user, const struct tsm_difference *difference);
     /* Gets the times of a run's commands after it, in no certain order. An error ends the replay.
@@ -173,6 +184,9 @@ struct tsm_replay_result {
      * that it had read by then, or before a command that read others in the same memory was
      * complete. With any, the verdict is not SAME. */
     uint64_t ahead_count;
+    /* Kernels in whose place the program got others. With any, "same" says that these compute the
+     * same bytes. */
+    uint64_t replaced_count;
     uint64_t validation_count;   /* errors that the validation layer reported */
     uint64_t inspect_file_count; /* files that were written because of options.inspect */
     uint64_t elapsed_ns;         /* first submission to last completion */
@@ -200,6 +214,9 @@ int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max);
 
 /* Returns whether commands of the API of that name can be timed. */
 bool tsm_replay_can_time(const char *api);
+
+/* Returns whether kernels of the API of that name can be replaced. */
+bool tsm_replay_can_replace_kernels(const char *api);
 
 /* Opens the backend and makes the plan: everything that can be refused is refused here, before
  * anything runs: another API, kernels for a GPU that is not here, a lossy trace. The reader must

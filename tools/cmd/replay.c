@@ -5,6 +5,7 @@
 #include "tools/aslr.h"
 #include "tools/replay/arms.h"
 #include "tools/replay/inspect_options.h"
+#include "tools/replay/kernel_options.h"
 #include "tools/replay/rerun_report.h"
 #include "tools/replay/timed_runs.h"
 #include "tools/selection.h"
@@ -28,6 +29,7 @@ struct replay_values {
     int pace, grain, from;
     struct order order;
     struct tsm_inspect_values look;
+    struct tsm_kernel_values kernels;
     struct tsm_timed_values timed;
     const char *device, *device_map, *library, *schedule;
     bool dry_run, keep_going, lossy, once, trust_code, validate, json;
@@ -165,6 +167,7 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(replay_values, validate),
      .help = "Vulkan: run the Khronos validation layer under the replay, and count its errors."},
     TSM_INSPECT_OPTIONS(replay_values, look),
+    TSM_KERNEL_OPTION(replay_values, kernels),
     {.name = "trust-code",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, trust_code),
@@ -188,7 +191,7 @@ static const struct tsm_option options[] = {
 /* ---- the run --------------------------------------------------------------------------------- */
 
 struct run {
-    const struct replay_values *values;
+    struct replay_values *values;
     struct sbt_reader *reader;
     struct tsm_symbols *symbols;
     struct tsm_json *json; /* NULL: text */
@@ -225,8 +228,11 @@ static int on_time(void *user, const struct tsm_replay_time *time)
 
 static int settle_options(struct run *run)
 {
-    const struct replay_values *v = run->values;
+    struct replay_values *v = run->values;
+    int error = tsm_kernel_options_resolve(&v->kernels, run->reader);
 
+    if (error)
+        return error;
     run->replay = (struct tsm_replay_options){
         .device = v->device,
         .device_map = v->device_map,
@@ -250,6 +256,8 @@ static int settle_options(struct run *run)
         .timeout_ns = v->timeout_s * 1000000000u,
         .shaders = v->look.shaders.list,
         .shader_count = v->look.shaders.count,
+        .kernels = v->kernels.list,
+        .kernel_count = v->kernels.list_count,
         .progress = progress,
         .on_difference = on_difference,
         .user = run,
@@ -257,7 +265,7 @@ static int settle_options(struct run *run)
     run->looks = tsm_inspect_from_values(&run->look, &v->look);
     run->replay.inspect = run->looks ? &run->look : NULL;
     run->replay.keep_going |= run->looks; /* a difference before it is no reason not to look */
-    int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
+    error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
     return error ? error : tsm_selection_seqs(&run->replay.filter, run->reader);
 }
 
@@ -281,6 +289,8 @@ static void print_counts(const struct tsm_replay_result *r)
     if (r->translated_count)
         printf(", %" PRIu64 " address%s moved", r->translated_count,
                r->translated_count == 1 ? "" : "es");
+    if (r->replaced_count)
+        printf(", %" PRIu64 " kernel%s replaced", r->replaced_count, plural(r->replaced_count));
     if (r->validation_count)
         printf(", %" PRIu64 " validation error%s", r->validation_count,
                plural(r->validation_count));
@@ -418,6 +428,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "untranslated_count", r->untranslated_count);
     tsm_json_put_u64(j, "early_count", r->early_count);
     tsm_json_put_u64(j, "ahead_count", r->ahead_count);
+    tsm_json_put_u64(j, "replaced_count", r->replaced_count);
     tsm_json_put_u64(j, "validation_count", r->validation_count);
     tsm_json_put_u64(j, "look_count", r->inspect_file_count);
     tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
@@ -496,6 +507,7 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->untranslated_count += one->untranslated_count;
     all->early_count += one->early_count;
     all->ahead_count += one->ahead_count;
+    all->replaced_count += one->replaced_count;
     all->validation_count += one->validation_count;
     all->elapsed_ns += one->elapsed_ns;
     if (all->timed_run_count < one->timed_run_count)
@@ -529,6 +541,7 @@ static int replay_all(struct run *run, struct tsm_replay_result *result)
 {
     const char *apis[TSM_REPLAY_API_MAX];
     int count = tsm_replay_apis(run->reader, apis, TSM_REPLAY_API_MAX), error = 0;
+    const size_t kernel_count = run->replay.kernel_count;
 
     if (count == 1)
         run->replay.backend = apis[0];
@@ -537,6 +550,7 @@ static int replay_all(struct run *run, struct tsm_replay_result *result)
     for (int i = 0; i < count && !error; i++) {
         struct tsm_replay_result one = {0};
         run->replay.backend = apis[i];
+        run->replay.kernel_count = tsm_replay_can_replace_kernels(apis[i]) ? kernel_count : 0;
         error = replay_api(run, &one);
         if (error)
             break;
@@ -674,6 +688,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     tsm_reruns_end(&run.reruns.reruns);
     tsm_symbols_destroy(run.symbols);
     tsm_run_times_finish(&run.timed.times);
+    tsm_kernel_options_finish(&run.values->kernels);
     sbt_reader_destroy(run.reader);
     return status;
 }
@@ -716,6 +731,7 @@ const struct tsm_command tsm_command_replay = {
                 "tsreplay --screenshot=1,100-110:shots trace.sbt\n"
                 "tsreplay --dump-resources=812:after-812 trace.sbt\n"
                 "tsreplay --replace-shader=5d3c01aa=mine.spv trace.sbt\n"
+                "tsreplay --replace-kernel=saxpy=mine.ptx trace.sbt\n"
                 "tsreplay --dry-run trace.sbt           could it be replayed here?\n",
     .exit_status = "0|same; with --screenshot, --dump-resources or --present: done, and nothing "
                    "differs\n1|different\n2|cannot tell, or an error\n3|played, but nothing was "

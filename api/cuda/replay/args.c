@@ -210,7 +210,7 @@ const void *cuda_arg_image(struct cuda_args *args, uint32_t slot)
     cuda_memory_wish_module(args->replay, args->record);
     if (args->error || !sbt_record_blob(args->record, slot, &blob) ||
         cuda_image_is_whole(image, blob.size))
-        return image;
+        return args->error ? image : cuda_replace_image(args->replay, args->record, image);
     args->error =
         tsm_fail(TSM_E_FORMAT,
                  "record %llu: its code object says that it is longer than the %llu bytes "
@@ -275,6 +275,10 @@ void cuda_arg_created(struct cuda_args *args, uint32_t slot, enum cuda_object ob
 {
     uint64_t id = cuda_arg(args, slot);
 
+    if (object == CUDA_OBJECT_MODULE || object == CUDA_OBJECT_LIBRARY)
+        cuda_replace_leave(args->replay, object, id, false);
+    if (!args->error && object == CUDA_OBJECT_FUNCTION)
+        args->error = cuda_replace_function(args->replay, args->record, &raw);
     if (!args->error)
         args->error = cuda_object_set(args->replay, object, id, raw);
     if (!args->error && object == CUDA_OBJECT_ARRAY)
@@ -285,6 +289,8 @@ void cuda_arg_destroyed(struct cuda_args *args, uint32_t slot, enum cuda_object 
 {
     uint64_t id = cuda_arg(args, slot);
 
+    if (object == CUDA_OBJECT_MODULE || object == CUDA_OBJECT_LIBRARY)
+        cuda_replace_leave(args->replay, object, id, !args->error);
     if (!args->error)
         args->error = cuda_object_set(args->replay, object, id, NULL);
     if (object == CUDA_OBJECT_ARRAY)

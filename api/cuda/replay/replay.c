@@ -36,6 +36,7 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_program_finish(replay);
     cuda_streams_finish(replay);
     cuda_code_finish(replay);
+    cuda_replace_finish(replay);
     cuda_functions_finish(&replay->functions);
     tsm_map_finish(&replay->reached);
     tsm_map_finish(&replay->left_contexts);
@@ -124,6 +125,8 @@ static int backend_prepare(struct tsm_backend_state *state)
         error = cuda_devices_choose(replay);
     if (!error)
         error = cuda_code_check(replay);
+    if (!error)
+        error = cuda_replace_open(replay);
     if (!error)
         place_memory(replay);
     return error;
@@ -576,8 +579,14 @@ static const struct tsm_backend_compare compare_table = {
     .mixed = backend_mixed,
 };
 
+static uint64_t backend_replaced(struct tsm_backend_state *state)
+{
+    return state->replay.replacements.taken_count;
+}
+
 static const struct tsm_backend_report report_table = {
     .translated = backend_translated,
+    .replaced = backend_replaced,
 };
 
 const struct tsm_backend cuda_backend = {

@@ -218,6 +218,34 @@ int cuda_code_each(struct cuda_replay *replay,
                                 uint64_t size),
                    void *user);
 void cuda_code_finish(struct cuda_replay *replay);
+/* Returns the compute capability of the device: 75 for 7.5; 0: not known. */
+int cuda_code_capability(const struct cuda_replay *replay);
+
+/* ---- kernels of files in the place of recorded ones (replace.c) ---- */
+
+struct cuda_replacements {
+    struct cuda_replacement *list; /* as options->kernels; NULL: there are none */
+    size_t count;
+    struct cuda_spliced *spliced;
+    size_t spliced_count, spliced_capacity;
+    struct cuda_stand_in *stand_ins;
+    size_t stand_in_count, stand_in_capacity;
+    uint64_t taken_count; /* kernels that the program got others for */
+};
+
+/* Reads the files and compares parameters. All code was planned, the library is open. */
+int cuda_replace_open(struct cuda_replay *replay);
+/* Returns what to load in the place of the image of a record. */
+const void *cuda_replace_image(const struct cuda_replay *replay, const struct sbt_record *record,
+                               const void *image);
+/* The record got a function: puts the one that takes its place into *function. */
+int cuda_replace_function(struct cuda_replay *replay, const struct sbt_record *record,
+                          const void **function);
+/* The module or library of that number is another one from now on, or, with `unloads`, is unloaded:
+ * so are files that were loaded for it. */
+void cuda_replace_leave(struct cuda_replay *replay, enum cuda_object object, uint64_t id,
+                        bool unloads);
+void cuda_replace_finish(struct cuda_replay *replay);
 
 /* ---- checkpoints (checkpoint.c) ---- */
 
@@ -637,6 +665,7 @@ struct cuda_replay {
     struct cuda_thread *threads; /* recorded threads */
     struct cuda_own_stream *own_streams;
     struct cuda_code *codes;
+    struct cuda_replacements replacements;
     struct cuda_timing timing;
     struct cuda_clock clock;
     struct tsm_map left_contexts; /* seq + 1 of a command that is sent later -> its context */
