@@ -119,6 +119,8 @@ static void add_counts(struct tsm_replay *p)
         p->verify.uncompared_counts[TSM_UNCOMPARED_TAKEN] += compare->uncompared(p->state);
     if (report)
         p->result.translated_count += report->translated(p->state);
+    if (report && report->translated_words)
+        p->result.translated_word_count += report->translated_words(p->state);
     if (report && report->untranslated)
         p->result.untranslated_count +=
             report->untranslated(p->state, p->untranslated, sizeof(p->untranslated));

@@ -53,10 +53,17 @@ static int observe_bytes(struct tsm_verify *v, const uint8_t *bytes, uint64_t si
     return error;
 }
 
-/* Returns how many addresses have been translated by now. */
-static uint64_t translated_now(const struct tsm_verify *v)
+/* Returns how many addresses were moved by now, if they can be the reason of a difference. Where
+ * they are translated in results, too, bytes that differ are not those of addresses; of a hash
+ * nobody can tell. */
+static uint64_t translated_now(const struct tsm_verify *v, bool has_bytes)
 {
-    return v->backend->report ? v->backend->report->translated(v->state) : 0;
+    const struct tsm_backend_report *report = v->backend->report;
+    const bool is_translated = has_bytes && v->backend->compare && v->backend->compare->translate;
+
+    if (!report || (is_translated && !(report->doubtful && report->doubtful(v->state))))
+        return 0;
+    return report->translated(v->state);
 }
 
 static uint64_t mixed_now(const struct tsm_verify *v)
@@ -66,13 +73,14 @@ static uint64_t mixed_now(const struct tsm_verify *v)
     return v->used_count + (compare && compare->mixed ? compare->mixed(v->state) : 0);
 }
 
-static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t before_seq)
+static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t before_seq,
+                   bool has_bytes)
 {
     tsm_difference_locate(d, v->reader, before_seq);
     if (!v->difference_count++) {
         v->first = *d;
         v->first_result_seq = before_seq;
-        v->first_translated = translated_now(v);
+        v->first_translated = translated_now(v, has_bytes);
         v->first_mixed = mixed_now(v);
     }
     if (v->on_difference)
@@ -231,6 +239,28 @@ static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
     return left != NULL;
 }
 
+/* Tests whether bytes that differ are addresses of memory that lies elsewhere in this replay.
+ * Returns 1 if so. */
+static int is_moved(struct tsm_verify *v, const struct sbt_blob *expected,
+                    const struct tsm_difference *d, const uint8_t *actual, uint64_t size)
+{
+    const struct tsm_backend_compare *compare = v->backend->compare;
+    uint64_t count = 0;
+
+    if (!compare || !compare->translate || size != expected->size)
+        return 0;
+    for (uint64_t done = 0; done < size; done += VERIFY_CHUNK) {
+        uint64_t length = size - done < VERIFY_CHUNK ? size - done : VERIFY_CHUNK;
+        int got = sbt_reader_blob(v->reader, expected, done, v->chunk, length);
+        if (got < 0)
+            return got == TSM_E_NOT_FOUND ? 0 : got; /* hashes alone */
+        count += compare->translate(v->state, d->buffer + done, v->chunk, length);
+        if (memcmp(v->chunk, actual + done, length) != 0)
+            return 0;
+    }
+    return count > 0;
+}
+
 /* Tests whether bytes that differ may come from a later command that wrote there before the program
  * saw them. Returns 1 if the recorded bytes are there now. */
 static int is_later(struct tsm_verify *v, const struct sbt_blob *expected,
@@ -261,6 +291,10 @@ static int compare_readback(struct tsm_verify *v, struct tsm_difference *d,
         result = observe_bytes(v, actual, size);
     if (result >= 0)
         result = tsm_difference_blob(d, v->reader, expected, actual, size);
+    if (result > 0) {
+        const int moved = is_moved(v, expected, d, actual, size);
+        result = moved < 0 ? moved : !moved;
+    }
     if (result < 0)
         return result;
     turn_to(v, d->stream, d->position);
@@ -281,7 +315,7 @@ static int compare_readback(struct tsm_verify *v, struct tsm_difference *d,
             tsm_verify_pass_over(v, TSM_UNCOMPARED_FAILED);
             return 1;
         }
-        report(v, d, seq);
+        report(v, d, seq, d->shown > 0);
     }
     v->last_seq = seq;
     v->comparison_count++;
@@ -444,7 +478,7 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
         return 1;
     if (v->backend->compare && v->backend->compare->describe_address)
         v->backend->compare->describe_address(v->state, c.address, c.d.place, sizeof(c.d.place));
-    report(v, &c.d, record->seq);
+    report(v, &c.d, record->seq, false);
     return 0;
 }
 
@@ -468,7 +502,7 @@ int tsm_verify_spot(struct tsm_verify *v, const struct sbt_record *record,
     if (!is_equal(&c) && !s->difference_count++) {
         s->first = c.d;
         s->first_result_seq = record->seq;
-        s->first_translated = translated_now(v);
+        s->first_translated = translated_now(v, false);
         s->first_mixed = mixed_now(v);
     }
     return 0;

@@ -173,7 +173,9 @@ struct tsm_replay_result {
                              are no results, the others are uncompared */
     uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
-    uint64_t translated_count; /* addresses that could not be had */
+    uint64_t translated_count;      /* addresses that could not be had */
+    uint64_t translated_word_count; /* words with such an address that were translated in bytes that
+                                       the program sent */
     /* Values in kernels' arguments that look like such an address, but may be anything: left as
      * recorded. With any, the verdict is not SAME. */
     uint64_t untranslated_count;

@@ -5,7 +5,7 @@
  */
 #include "tests/emu/cudart_test.h"
 
-/* Of each kind: bits that it can have, and numbers of channels. */
+/* Tries each kind with the bits and numbers of channels that it can have. */
 static void formats(void)
 {
     for (int kind = cudaChannelFormatKindSigned; kind <= cudaChannelFormatKindFloat; kind++)

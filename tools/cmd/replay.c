@@ -289,6 +289,9 @@ static void print_counts(const struct tsm_replay_result *r)
     if (r->translated_count)
         printf(", %" PRIu64 " address%s moved", r->translated_count,
                r->translated_count == 1 ? "" : "es");
+    if (r->translated_word_count)
+        printf(", %" PRIu64 " word%s with such translated", r->translated_word_count,
+               plural(r->translated_word_count));
     if (r->replaced_count)
         printf(", %" PRIu64 " kernel%s replaced", r->replaced_count, plural(r->replaced_count));
     if (r->validation_count)
@@ -425,6 +428,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
+    tsm_json_put_u64(j, "translated_word_count", r->translated_word_count);
     tsm_json_put_u64(j, "untranslated_count", r->untranslated_count);
     tsm_json_put_u64(j, "early_count", r->early_count);
     tsm_json_put_u64(j, "ahead_count", r->ahead_count);
@@ -504,6 +508,7 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->unmodelled_count += one->unmodelled_count;
     all->tainted_count += one->tainted_count;
     all->translated_count += one->translated_count;
+    all->translated_word_count += one->translated_word_count;
     all->untranslated_count += one->untranslated_count;
     all->early_count += one->early_count;
     all->ahead_count += one->ahead_count;

@@ -173,7 +173,7 @@ const void *cuda_arg_bytes(struct cuda_args *args, uint32_t slot, size_t size)
 
 /* ---- bytes that come and go --------------------------------------------------------------- */
 
-const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
+static void *read_blob(struct cuda_args *args, uint32_t slot, size_t size)
 {
     struct cuda_stream_state *stream;
     struct sbt_blob blob;
@@ -200,6 +200,22 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
     if (error < 0)
         args->error = error;
     return error < 0 ? NULL : bytes;
+}
+
+const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    return read_blob(args, slot, size);
+}
+
+const void *cuda_arg_sent(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    const struct sbt_schema *schema = cuda_schema(args->record->type);
+    void *bytes = read_blob(args, slot, size);
+
+    if (bytes && schema)
+        cuda_translate_sent(args->replay, sbt_record_role(schema, args->record, SBT_ROLE_DST, 0),
+                            bytes, size);
+    return bytes;
 }
 
 const void *cuda_arg_image(struct cuda_args *args, uint32_t slot)
@@ -238,7 +254,7 @@ const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
     if (args->record->flags & SBT_RECORD_CAPTURED)
         return args->error ? NULL : cuda_program_memory(args->replay, address, size);
     if (!(args->record->flags & SBT_RECORD_LATE))
-        return cuda_arg_blob(args, slot + 1, size);
+        return cuda_arg_sent(args, slot + 1, size);
     return cuda_arg_late(args, address, size);
 }
 

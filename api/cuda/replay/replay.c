@@ -132,6 +132,22 @@ static int backend_prepare(struct tsm_backend_state *state)
     return error;
 }
 
+static uint64_t backend_translated_words(struct tsm_backend_state *state)
+{
+    return __atomic_load_n(&state->replay.memory.translated_count, __ATOMIC_RELAXED);
+}
+
+static uint64_t backend_doubtful(struct tsm_backend_state *state)
+{
+    return __atomic_load_n(&state->replay.memory.doubtful_count, __ATOMIC_RELAXED);
+}
+
+static uint64_t backend_translate(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
+                                  uint64_t size)
+{
+    return cuda_translate_result(&state->replay, address, bytes, size);
+}
+
 static uint64_t backend_translated(struct tsm_backend_state *state)
 {
     return state->replay.memory.moved_ever;
@@ -182,6 +198,8 @@ static int write_host(struct cuda_replay *replay, const struct sbt_record *recor
     if (!bytes)
         return tsm_fail(TSM_E_MEMORY, "no memory for host memory");
     int error = sbt_reader_blob(replay->reader, &blob, 0, bytes, blob.size);
+    if (error >= 0)
+        cuda_translate_sent(replay, address, bytes, blob.size);
     if (bytes != at) {
         if (error >= 0 && put_bytes(replay, record, at, bytes, blob.size) && is_shared) {
             replay->taken_count += sbt_filter_in_range(&replay->options->filter, record);
@@ -575,6 +593,7 @@ static const struct tsm_backend_timing timing_table = {
 };
 
 static const struct tsm_backend_compare compare_table = {
+    .translate = backend_translate,
     .uncompared = backend_uncompared,
     .mixed = backend_mixed,
 };
@@ -586,6 +605,8 @@ static uint64_t backend_replaced(struct tsm_backend_state *state)
 
 static const struct tsm_backend_report report_table = {
     .translated = backend_translated,
+    .translated_words = backend_translated_words,
+    .doubtful = backend_doubtful,
     .replaced = backend_replaced,
 };
 

@@ -73,7 +73,9 @@ struct cuda_memory {
     struct cuda_moved *moved; /* by recorded address */
     size_t moved_count, moved_capacity;
     uint64_t moved_ever;
-    bool can_place;                    /* the driver has virtual memory management */
+    uint64_t translated_count; /* words in bytes that were translated (translate.c) */
+    uint64_t doubtful_count;   /* what looks like a recorded address of moved memory, and was not */
+    bool can_place;            /* the driver has virtual memory management */
     const struct tsm_emu_place *place; /* of the software GPU; NULL: another driver */
     /* Variables that the program asks for, the first of each module: place + 1 in the list, by the
      * module's id, or the library's. */
@@ -370,6 +372,16 @@ void cuda_program_finish(struct cuda_replay *replay);
 /* A copy between sides of which the program's are its own memory, not bytes in the record:
  * addresses become those of the replay. Array handles are the replay's already. */
 int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
+
+/* ---- addresses in bytes (api/cuda/replay/translate.c) ---- */
+
+/* Puts the replay's addresses in place of recorded ones, where they differ, in bytes that are sent
+ * to `address`, which a recorded command or the program writes. Any thread. */
+void cuda_translate_sent(struct cuda_replay *replay, uint64_t address, void *bytes, uint64_t size);
+/* Does so in a recorded result, which the program read from, or at, `address`. Returns how many
+ * there were. */
+uint64_t cuda_translate_result(const struct cuda_replay *replay, uint64_t address, uint8_t *bytes,
+                               uint64_t size);
 
 /* ---- devices (api/cuda/replay/device.c) ---- */
 
