@@ -171,6 +171,16 @@ def untranslated():
 
 @row('R5', 'recorded addresses could not be had')
 def moved():
+    return replay(cuda('variables'), TS_EMU_NOOP='1', TS_EMU_PLACE='0')
+
+
+@row('R8', 'gave other bytes than recorded')
+def different_where_all_were_translated():
+    return replay(cuda('variables', 'plain'), TS_EMU_NOOP='1', TS_EMU_PLACE='0')
+
+
+@row('R8', 'gave other bytes than recorded')
+def different_where_a_place_is_taken():
     trace = cuda('pointers')
     verdict, result = replay(trace)
     assert verdict == SAME and not result['translated_count'], result
