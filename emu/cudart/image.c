@@ -20,7 +20,9 @@ static void join_lines(char *log)
             log[i] = ' ';
 }
 
-static void explain(CUresult result, char *log)
+/* A part of linked code without PTX is as a rule the device runtime, of which NVIDIA gives out
+ * machine code alone. */
+static void explain(CUresult result, char *log, bool is_linked)
 {
     int major = 0, minor = 0;
 
@@ -37,8 +39,9 @@ static void explain(CUresult result, char *log)
     }
     cudart_warn("device code of the program cannot be loaded: %s. Build it with PTX "
                 "(nvcc -gencode arch=compute_%d%d,code=compute_%d%d), or set TS_EMU_CC to the "
-                "compute capability that it was built for",
-                log, major, minor, major, minor);
+                "compute capability that it was built for%s",
+                log, major, minor, major, minor,
+                is_linked ? "; kernels that launch kernels are not supported" : "");
 }
 
 static CUresult load(CUlibrary *out, const void *code, char *log, size_t log_size)
@@ -80,14 +83,16 @@ static CUresult link_and_load(CUlibrary *out, const void **parts, char *log, siz
 
 CUresult cudart_image_load(CUlibrary *out, const struct cudart_wrapper *wrapper)
 {
+    const bool is_linked =
+        wrapper->version == VERSION_LINKED && wrapper->linked && wrapper->linked[0];
     char log[512] = "";
     CUresult result;
 
-    if (wrapper->version == VERSION_LINKED && wrapper->linked && wrapper->linked[0])
+    if (is_linked)
         result = link_and_load(out, wrapper->linked, log, sizeof(log));
     else
         result = load(out, wrapper->fatbin, log, sizeof(log));
     if (result)
-        explain(result, log);
+        explain(result, log, is_linked);
     return result;
 }

@@ -5,7 +5,7 @@
  */
 #include "tests/emu/cudart_test.h"
 
-/* Of each kind: bits that it can have, and numbers of channels. */
+/* Tries the bits that each kind can have, and numbers of channels. */
 static void formats(void)
 {
     for (int kind = cudaChannelFormatKindSigned; kind <= cudaChannelFormatKindFloat; kind++)
