@@ -32,7 +32,7 @@ static cudaError_t to_driver(CUgraphNodeParams *out, const cudaGraphNodeParams *
     return cudaSuccess;
 }
 
-/* Copies what the driver has written into the parameters of a node that it added. */
+/* Gives back what the driver writes into the parameters of a node that it has added. */
 static void give_back(cudaGraphNodeParams *p, const CUgraphNodeParams *made)
 {
     if (p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)

@@ -20,7 +20,9 @@ static void join_lines(char *log)
             log[i] = ' ';
 }
 
-static void explain(CUresult result, char *log)
+/* A part of linked code without PTX is as a rule the device runtime, of which NVIDIA gives out
+ * machine code alone. */
+static void explain(CUresult result, char *log, bool is_linked)
 {
     int major = 0, minor = 0;
 
@@ -37,17 +39,17 @@ static void explain(CUresult result, char *log)
     }
     cudart_warn("device code of the program cannot be loaded: %s. Build it with PTX "
                 "(nvcc -gencode arch=compute_%d%d,code=compute_%d%d), or set TS_EMU_CC to the "
-                "compute capability that it was built for",
-                log, major, minor, major, minor);
+                "compute capability that it was built for%s",
+                log, major, minor, major, minor,
+                is_linked ? "; kernels that launch kernels are not supported" : "");
 }
 
-static CUresult load(CUlibrary *out, const void *code, char *log, size_t log_size)
-{
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)log_size};
-
-    return cuLibraryLoadData(out, code, options, values, 2, NULL, NULL, 0);
-}
+/* Options of the driver that have it write a log of errors; none: it writes none. */
+struct options {
+    unsigned count;
+    CUjit_option names[2];
+    void *values[2];
+};
 
 /* Bytes of a fat binary: its header says how long header and body are. */
 static size_t fatbin_size(const void *fatbin)
@@ -56,14 +58,12 @@ static size_t fatbin_size(const void *fatbin)
 }
 
 /* nvlink has put machine code together; the PTX is still apart. */
-static CUresult link_and_load(CUlibrary *out, const void **parts, char *log, size_t log_size)
+static CUresult link_and_load(CUlibrary *out, const void **parts, struct options *options)
 {
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)log_size};
     void *image;
     size_t size;
     CUlinkState state;
-    CUresult result = cuLinkCreate_v2(2, options, values, &state);
+    CUresult result = cuLinkCreate_v2(options->count, options->names, options->values, &state);
 
     if (result)
         return result;
@@ -73,21 +73,37 @@ static CUresult link_and_load(CUlibrary *out, const void **parts, char *log, siz
     if (!result)
         result = cuLinkComplete(state, &image, &size);
     if (!result)
-        result = load(out, image, log, log_size);
+        result = cuLibraryLoadData(out, image, options->names, options->values, options->count,
+                                   NULL, NULL, 0);
     cuLinkDestroy(state);
     return result;
 }
 
+static CUresult load(CUlibrary *out, const struct cudart_wrapper *wrapper, bool is_linked,
+                     struct options *options)
+{
+    if (is_linked)
+        return link_and_load(out, wrapper->linked, options);
+    return cuLibraryLoadData(out, wrapper->fatbin, options->names, options->values, options->count,
+                             NULL, NULL, 0);
+}
+
+/* Loads once more for the log of errors: its address would be in every recording. */
 CUresult cudart_image_load(CUlibrary *out, const struct cudart_wrapper *wrapper)
 {
+    const bool is_linked =
+        wrapper->version == VERSION_LINKED && wrapper->linked && wrapper->linked[0];
     char log[512] = "";
-    CUresult result;
+    struct options without = {0};
+    struct options with = {2,
+                           {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES},
+                           {log, (void *)sizeof(log)}};
+    CUresult result = load(out, wrapper, is_linked, &without);
 
-    if (wrapper->version == VERSION_LINKED && wrapper->linked && wrapper->linked[0])
-        result = link_and_load(out, wrapper->linked, log, sizeof(log));
-    else
-        result = load(out, wrapper->fatbin, log, sizeof(log));
+    if (!result)
+        return CUDA_SUCCESS;
+    result = load(out, wrapper, is_linked, &with);
     if (result)
-        explain(result, log);
+        explain(result, log, is_linked);
     return result;
 }

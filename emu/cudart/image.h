@@ -7,7 +7,7 @@
 
 #include "emu/cudart/abi.h"
 
-/* Has nvcc's layout. */
+/* Layout of nvcc. */
 struct cudart_wrapper {
     int magic;
     int version;         /* 2: linked of several images */

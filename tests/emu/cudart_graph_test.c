@@ -70,7 +70,7 @@ static void built(void)
     run(exec, 3);
     CHECK_EQ_INT(called, 3);
 
-    /* Checks that what is asked for can be given back. */
+    /* Parameters that were asked for can be given back. */
     OK(cudaGraphKernelNodeSetParams(nodes[2], &found));
     OK(cudaGraphExecMemcpyNodeSetParams1D(exec, nodes[0], a, twos, SIZE, cudaMemcpyHostToDevice));
     run(exec, 4);

@@ -5,7 +5,7 @@
  */
 #include "tests/emu/cudart_test.h"
 
-/* Tries each kind with the bits and numbers of channels that it can have. */
+/* Tries the bits that each kind can have, and numbers of channels. */
 static void formats(void)
 {
     for (int kind = cudaChannelFormatKindSigned; kind <= cudaChannelFormatKindFloat; kind++)

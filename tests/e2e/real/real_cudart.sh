@@ -20,7 +20,9 @@ try() {
     tracesmith coverage t.sbt | grep -q 'every call of this trace is modelled'
     status 0 replay t.sbt
     TS_EMU_NOOP=1 plain "$1" >noop.out 2>&1 && fail 'the kernels did nothing, and nobody saw'
-    rm t.sbt
+    record u.sbt "$1" >again.out
+    status 0 tsdiff t.sbt u.sbt
+    rm t.sbt u.sbt
 }
 
 source=$TEST_SOURCE/tests/real
