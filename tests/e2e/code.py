@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -121,6 +122,20 @@ def check_fatbin():
     assert 'cuobjdump refuses the code' in ask(2, trace, '--disassemble', PATH=f'path:{os.environ["PATH"]}').stderr
 
 
+def check_damaged():
+    """Machine code that somebody has changed: whatever it says, it is listed, or left out."""
+    rng = random.Random(int(os.environ.get('TS_TEST_SEED', '1')))
+    for number in range(200 if os.environ.get('TS_TEST_ALL') else 12):
+        code = bytearray(CUBIN)
+        for _ in range(rng.randint(1, 12)):
+            code[rng.randrange(8, len(code))] = rng.choice((0, 1, 255, rng.randrange(256)))
+        pathlib.Path('damaged.fatbin').write_bytes(fatbin((80, bytes(code)), (75, PTX)))
+        trace = record('damaged.sbt', 'replaced', 'damaged.fatbin', 'plain')
+        found, = listed(trace)
+        assert len(found['members']) == 2 and len(found['members'][1]['kernels']) == 3, (number, found)
+        ask(0, trace, '--disassemble', f'--extract=damaged-{number}', PATH='/nowhere')
+
+
 def check_redacted():
     done = run([BIN / 'tracesmith', 'redact', '-o', 'plain.sbt', 'fatbin.sbt'])
     assert done.returncode == 0, done
@@ -198,6 +213,7 @@ def main():
         check_ptx()
         check_fatbin()
         check_redacted()
+        check_damaged()
         check_ptxas()
         check_hsa()
 

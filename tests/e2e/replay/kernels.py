@@ -93,13 +93,13 @@ def files():
 
 
 def check_ways(image):
-    """Each file in each way of launching: a third of them, or with TS_TEST_ALL all."""
+    """Each file in each way of launching: a fifth of them, or with TS_TEST_ALL all."""
     cases = list(files())
     for index, way in enumerate(WAYS):
         trace = record(f'{way}.sbt', 'replaced', image, way)
         expect(0, trace)
         for number, (kernel, text, of, same) in enumerate(cases):
-            if (index + number) % 3 and not os.environ.get('TS_TEST_ALL'):
+            if (index + number) % 5 and not os.environ.get('TS_TEST_ALL'):
                 continue
             path = write(f'{number}.ptx', text)
             done = expect(0 if same else 1, trace, f'--replace-kernel={kernel}={path}{of}', '--json')
@@ -144,6 +144,15 @@ def refusals():
     yield 'has no kernel "clean"', 'clean', '.func nothing() { ret; }\n'
     yield 'a statement of the PTX does not end', 'step', (everything + step)[:-3]
     yield 'the driver does not load it: CUDA_ERROR_INVALID_PTX', 'clean', clean.replace('mad.lo.u32', 'mad.low.u32')
+
+
+def check_cut(image):
+    """A file that ends anywhere: refused, or whole enough."""
+    trace = record('cut.sbt', 'replaced', image, 'plain')
+    whole = OLD + VARIABLES + HELPER + STEP.format(combine=COMBINE, more=1)
+    for size in range(1, len(whole), 11 if os.environ.get('TS_TEST_ALL') else 173):
+        done = replay(trace, f'--replace-kernel=step={write("cut.ptx", whole[:size])}')
+        assert done.returncode == 2 and 'cut.ptx' in done.stderr, (size, done)
 
 
 def check_refused(image):
@@ -230,6 +239,7 @@ def main():
         check_ways('module.ptx')
         check_settings('module.fatbin')
         check_refused('module.ptx')
+        check_cut('module.ptx')
         check_mangled()
         check_linked()
         check_compiler()
