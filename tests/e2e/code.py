@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -121,6 +122,20 @@ def check_fatbin():
     assert 'cuobjdump refuses the code' in ask(2, trace, '--disassemble', PATH=f'path:{os.environ["PATH"]}').stderr
 
 
+def check_damaged():
+    """Machine code that somebody has changed: whatever it says, it is listed, or left out."""
+    rng = random.Random(int(os.environ.get('TS_TEST_SEED', '1')))
+    for number in range(200 if os.environ.get('TS_TEST_ALL') else 12):
+        code = bytearray(CUBIN)
+        for _ in range(rng.randint(1, 12)):
+            code[rng.randrange(8, len(code))] = rng.choice((0, 1, 255, rng.randrange(256)))
+        pathlib.Path('damaged.fatbin').write_bytes(fatbin((80, bytes(code)), (75, PTX)))
+        trace = record('damaged.sbt', 'replaced', 'damaged.fatbin', 'plain')
+        found, = listed(trace)
+        assert len(found['members']) == 2 and len(found['members'][1]['kernels']) == 3, (number, found)
+        ask(0, trace, '--disassemble', f'--extract=damaged-{number}', PATH='/nowhere')
+
+
 def check_redacted():
     done = run([BIN / 'tracesmith', 'redact', '-o', 'plain.sbt', 'fatbin.sbt'])
     assert done.returncode == 0, done
@@ -172,6 +187,8 @@ def check_hsa():
     kernels = {k['name']: k for k in code['members'][0]['kernels']}
     assert code['kind'] == 'x86-64 code object' and parameters(kernels['scale.kd'])[0] == (0, 8, 'global_buffer'), code
     assert kernels['scale.kd']['launch_count'] + kernels['add.kd']['launch_count'] == 201, kernels
+    done = run([BIN / 'tracesmith', 'replay', '--device=emu', '--replace-kernel=scale.kd=module.ptx', 'hsa.sbt'])
+    assert done.returncode == 2 and 'only kernels of CUDA can be replaced' in done.stderr, done
     ask(0, 'hsa.sbt', '--extract=hsa')
     assert (pathlib.Path('hsa') / f'{code["hash"]}.so').read_bytes() == (HSA / 'hsa_kernels.hsaco').read_bytes()
     shown = ask(0, 'hsa.sbt', '--disassemble').stdout
@@ -196,6 +213,7 @@ def main():
         check_ptx()
         check_fatbin()
         check_redacted()
+        check_damaged()
         check_ptxas()
         check_hsa()
 

@@ -10,31 +10,34 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Takes ":KERNEL" off the path of a file, if there is no file of the whole name. What is allocated
- * lives as long as the process. */
-static bool take_kernel(struct tsm_kernel_replacement *out)
-{
-    const char *colon = strrchr(out->path, ':');
-
-    if (!colon || access(out->path, F_OK) == 0)
-        return true;
-    out->from = colon + 1;
-    out->path = strndup(out->path, (size_t)(colon - out->path));
-    return out->path && *out->path && *out->from;
-}
-
 bool tsm_kernel_option_parse(void *field, const char *text)
 {
     struct tsm_kernel_values *values = field;
-    struct tsm_kernel_replacement *given = &values->given[values->count];
     const char *equals = strchr(text, '=');
+    const char *colon = equals ? strrchr(equals, ':') : NULL;
+    struct tsm_kernel_option *option = &values->options[values->count];
 
     if (!equals || equals == text || !equals[1] || values->count == TSM_KERNEL_OPTIONS_MAX)
         return false;
-    *given = (struct tsm_kernel_replacement){.name = strndup(text, (size_t)(equals - text)),
-                                             .path = equals + 1};
+    *option = (struct tsm_kernel_option){.name = text,
+                                         .name_size = (size_t)(equals - text),
+                                         .path = equals + 1,
+                                         .path_size = strlen(equals + 1)};
+    if (colon && access(option->path, F_OK) != 0) { /* there is no file of the whole name */
+        option->path_size = (size_t)(colon - option->path);
+        option->from = colon + 1;
+    }
     values->count++;
-    return given->name && take_kernel(given);
+    return option->path_size && (!option->from || *option->from);
+}
+
+/* Makes texts of an option's parts. */
+static int take(struct tsm_kernel_replacement *out, const struct tsm_kernel_option *option)
+{
+    *out = (struct tsm_kernel_replacement){.name = strndup(option->name, option->name_size),
+                                           .path = strndup(option->path, option->path_size),
+                                           .from = option->from};
+    return out->name && out->path ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for names of kernels");
 }
 
 /* Adds a launched kernel that an option means. Its name lives as long as the reader. */
@@ -100,6 +103,8 @@ int tsm_kernel_options_resolve(struct tsm_kernel_values *values, struct sbt_read
     int error = values->count ? collect(&names, reader) : 0;
 
     for (size_t i = 0; i < values->count && !error; i++)
+        error = take(&values->given[i], &values->options[i]);
+    for (size_t i = 0; i < values->count && !error; i++)
         error = resolve(values, &values->given[i], &names, reader, true);
     tsm_map_finish(&names);
     return error;
@@ -107,7 +112,12 @@ int tsm_kernel_options_resolve(struct tsm_kernel_values *values, struct sbt_read
 
 void tsm_kernel_options_finish(struct tsm_kernel_values *values)
 {
+    for (size_t i = 0; i < values->count; i++) {
+        free((char *)(uintptr_t)values->given[i].name);
+        free((char *)(uintptr_t)values->given[i].path);
+    }
     free(values->list);
+    values->count = 0;
     values->list = NULL;
     values->list_count = values->list_capacity = 0;
 }

@@ -12,7 +12,14 @@
 
 #define TSM_KERNEL_OPTIONS_MAX 64
 
+/* An option's parts, in argv. */
+struct tsm_kernel_option {
+    const char *name, *path, *from; /* from: NULL: not given */
+    size_t name_size, path_size;
+};
+
 struct tsm_kernel_values {
+    struct tsm_kernel_option options[TSM_KERNEL_OPTIONS_MAX];
     struct tsm_kernel_replacement given[TSM_KERNEL_OPTIONS_MAX]; /* `name` as the user has it */
     size_t count;
     struct tsm_kernel_replacement *list; /* one for each kernel that `given` means */

@@ -24,12 +24,7 @@ static void backend_close(struct tsm_backend_state *state)
 {
     struct cuda_replay *replay = &state->replay;
 
-    if (replay->library.handle) {
-        cuda_memory_finish(replay);
-    } else {
-        tsm_address_space_finish(&replay->memory.device);
-        tsm_address_space_finish(&replay->memory.host);
-    }
+    cuda_memory_finish(replay);
     cuda_contexts_finish(replay);
     cuda_timing_finish(replay);
     cuda_graphs_finish(replay);

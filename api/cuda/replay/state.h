@@ -102,6 +102,7 @@ int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record
                      const struct sbt_schema *schema);
 /* Has variables of the module that the record loads be where they were, if the driver can. */
 void cuda_memory_wish_module(struct cuda_replay *replay, const struct sbt_record *record);
+/* Also where the library was not opened: then only what was planned is there. */
 void cuda_memory_finish(struct cuda_replay *replay);
 
 /* Device memory at a recorded address, filled. The context is current. */

@@ -6,6 +6,7 @@ and whatever of its module it uses; one that does not fit is refused before anyt
 import json
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 
@@ -92,13 +93,13 @@ def files():
 
 
 def check_ways(image):
-    """Each file in each way of launching: a third of them, or with TS_TEST_ALL all."""
+    """Each file in each way of launching: a fifth of them, or with TS_TEST_ALL all."""
     cases = list(files())
     for index, way in enumerate(WAYS):
         trace = record(f'{way}.sbt', 'replaced', image, way)
         expect(0, trace)
         for number, (kernel, text, of, same) in enumerate(cases):
-            if (index + number) % 3 and not os.environ.get('TS_TEST_ALL'):
+            if (index + number) % 5 and not os.environ.get('TS_TEST_ALL'):
                 continue
             path = write(f'{number}.ptx', text)
             done = expect(0 if same else 1, trace, f'--replace-kernel={kernel}={path}{of}', '--json')
@@ -145,6 +146,15 @@ def refusals():
     yield 'the driver does not load it: CUDA_ERROR_INVALID_PTX', 'clean', clean.replace('mad.lo.u32', 'mad.low.u32')
 
 
+def check_cut(image):
+    """A file that ends anywhere: refused, or whole enough."""
+    trace = record('cut.sbt', 'replaced', image, 'plain')
+    whole = OLD + VARIABLES + HELPER + STEP.format(combine=COMBINE, more=1)
+    for size in range(1, len(whole), 11 if os.environ.get('TS_TEST_ALL') else 173):
+        done = replay(trace, f'--replace-kernel=step={write("cut.ptx", whole[:size])}')
+        assert done.returncode == 2 and 'cut.ptx' in done.stderr, (size, done)
+
+
 def check_refused(image):
     trace = record('refused.sbt', 'replaced', image, 'plain')
     for said, kernel, text in refusals():
@@ -164,6 +174,54 @@ def check_refused(image):
     expect(2, trace, f'--replace-kernel=clean={write("code.cubin", code)}', said='code.cubin: is machine code; the software GPU runs PTX')
 
 
+CUDA = """__constant__ unsigned factors[4] = {1, 2, 3, 4};
+__device__ unsigned counter = 7;
+static __device__ __noinline__ unsigned helper(unsigned x) { return x * FACTOR; }
+extern "C" __global__ void step(unsigned *out, unsigned value)
+{
+    __shared__ unsigned tile[64];
+    tile[threadIdx.x ^ 1] = out[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = helper(tile[threadIdx.x]) + value * factors[threadIdx.x & 3] + counter;
+    if (!threadIdx.x)
+        atomicAdd(&counter, 1);
+}
+extern "C" __global__ void clean(unsigned *out, unsigned value) { out[threadIdx.x] = out[threadIdx.x] * FACTOR ^ value; }
+"""
+
+
+def check_compiler():
+    """What a compiler makes: a fat binary, compressed, with machine code; the whole source as PTX in its place."""
+    nvcc = shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc'
+    if not pathlib.Path(nvcc).exists():
+        return
+    write('real.cu', CUDA)
+    for factor in (5, 6):
+        for kind in ('fatbin', 'ptx'):
+            code = 'code=[sm_80,compute_80]' if kind == 'fatbin' else 'code=compute_80'
+            done = run([nvcc, f'-{kind}', '-lineinfo', f'-DFACTOR={factor}', '-gencode', f'arch=compute_80,{code}', 'real.cu', '-o',
+                        f'real-{factor}.{kind}'])
+            assert done.returncode == 0, done
+    trace = record('real.sbt', 'replaced', 'real-5.fatbin', 'plain', 'library', 'graph', TS_EMU_CC='8.0')
+    expect(0, trace, '--replace-kernel=*=real-5.ptx', said=', 2 kernels replaced')
+    expect(1, trace, '--replace-kernel=step=real-6.ptx')
+    expect(1, trace, '--replace-kernel=clean=real-6.ptx')
+    expect(2, trace, '--replace-kernel=clean=real-6.fatbin:clean', said='has variables or functions in common with the recorded module')
+
+
+def check_linked():
+    """Code that was linked of two texts, of which one needs the other."""
+    trace = record('linked.sbt', 'linked')
+    done = run([BIN / 'tracesmith', 'code', '--extract=linked', '--kernel=run', trace])
+    path, = [path for path in pathlib.Path('linked').iterdir() if '.entry run' in path.read_text()]
+    text = path.read_text()
+    own = text[:text.index('.version', 1)]
+    expect(0, trace, f'--replace-kernel=run={path}')
+    expect(0, trace, f'--replace-kernel=run={write("own.ptx", own)}', said=', 1 kernel replaced')
+    expect(1, trace, f'--replace-kernel=run={write("other.ptx", own.replace("st.global.u32 [%rd1], %r2", "st.global.u32 [%rd1], %r1"))}')
+    assert done.returncode == 0, done
+
+
 def check_mangled():
     """Demangled names mean kernels, too."""
     image = write('mangled.ptx', MODULE)
@@ -181,7 +239,10 @@ def main():
         check_ways('module.ptx')
         check_settings('module.fatbin')
         check_refused('module.ptx')
+        check_cut('module.ptx')
         check_mangled()
+        check_linked()
+        check_compiler()
 
 
 sys.exit(main())
