@@ -420,7 +420,7 @@ static const struct {
     const char *word; /* in the log */
 } refused[] = {
     {"wgmma.fence.sync.aligned;", PTX_INVALID, "sm_90a"},
-    {"tcgen05.wait::ld.sync.aligned;", PTX_UNSUPPORTED, "tcgen05"},
+    {"tcgen05.wait::ld.sync.aligned;", PTX_INVALID, "sm_100"},
     {"cp.async.bulk.tensor.1d.shared::cluster.global [sm], [%d0];", PTX_UNSUPPORTED, "tensor"},
     {"mma.sp.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, "
      "{%f1}, %r1, 0;",
@@ -428,7 +428,7 @@ static const struct {
     {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
      "{%r1,%r2,%r3,%r4}, {%f1,%f2,%f3,%f4}, %r1, 2;",
      PTX_INVALID, "mma"},
-    {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", PTX_UNSUPPORTED, "cvt.rs"},
+    {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", PTX_INVALID, "sm_100"},
     {"fma.rn.oob.f16 %h1, %h2, %h3, %h4;", PTX_UNSUPPORTED, "oob"},
     {"ld.global.u32 %r1, [%r2];", PTX_INVALID, "32-bit"},
     {"ld.u32 %r1, [%r2];", PTX_INVALID, "32-bit"},

@@ -60,6 +60,8 @@ static const struct need {
     {"stmatrix", 90, 78},
     {"szext", 70, 76},
     {"tanh", 75, 70},
+    {"tcgen05", 100, 86},
+    {"tensormap", 90, 83},
     {"testp", 20, 20},
     {"vabsdiff", 20, 20},
     {"vabsdiff2", 30, 30},
@@ -106,6 +108,8 @@ static const struct {
     {PTX_S16X2, 90, 80},    {MOD_v8, 100, 88},
     {MOD_bulk, 90, 80},     {MOD_cluster, 90, 78},
     {PTX_B128, 70, 83},     {MOD_shared_cluster, 90, 78},
+    {MOD_tile_gather4, 100, 86}, {MOD_tile_scatter4, 100, 86},
+    {MOD_rs, 100, 87}, {MOD_cta_group_1, 100, 86}, {MOD_cta_group_2, 100, 86},
 };
 
 static bool check(struct ptx_parser *p, unsigned target, unsigned version, const char *name,
@@ -128,6 +132,7 @@ static const struct {
     uint8_t generation;
 } families[] = {
     {"wgmma", 9},
+    {"tcgen05", 10},
 };
 
 static bool check_family(struct ptx_parser *p)
