@@ -44,7 +44,7 @@ enum ptx_tensor_swizzle {
     PTX_TENSOR_SWIZZLE_COUNT,
 };
 
-/* What changes places in 128 bytes. */
+/* Pieces that change places in 128 bytes. */
 enum ptx_tensor_atom {
     PTX_TENSOR_ATOM_16,
     PTX_TENSOR_ATOM_32,

@@ -198,7 +198,7 @@ static void test_kernels(CUmodule module)
             break;
 }
 
-/* What is no map is no map, and the context keeps it. */
+/* Other bytes are no map, and the context keeps the error. */
 static void test_no_map(CUmodule module)
 {
     CUfunction f;

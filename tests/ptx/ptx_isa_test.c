@@ -422,6 +422,20 @@ static const struct {
     {"wgmma.fence.sync.aligned;", PTX_INVALID, "sm_90a"},
     {"tcgen05.wait::ld.sync.aligned;", PTX_INVALID, "sm_100"},
     {"cp.async.bulk.tensor.1d.shared::cluster.global [sm], [%d0];", PTX_UNSUPPORTED, "tensor"},
+    {"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%d0, "
+     "{%r1}], [sm];",
+     PTX_INVALID, "cp"},
+    {"cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes [sm], "
+     "[%d0, {%r1,%r1,%r1}], [sm], {%h1,%h1};",
+     PTX_UNSUPPORTED, "im2col::w"},
+    {"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes "
+     "[sm], [%d0, {%r1,%r1,%r1,%r1,%r1}], [sm];",
+     PTX_INVALID, "sm_100"},
+    {"tensormap.replace.tile.rank.global.b1024.b64 [%d1], %d1;", PTX_UNSUPPORTED, "tensormap"},
+    {"tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], 16;", PTX_INVALID, "tensormap"},
+    {"tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], %r1;", PTX_INVALID, "tensormap"},
+    {"tensormap.replace.tile.global_stride.global.b1024.b64 [%d1], 4, %d1;", PTX_INVALID,
+     "tensormap"},
     {"mma.sp.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, "
      "{%f1}, %r1, 0;",
      PTX_UNSUPPORTED, "mma.sp"},

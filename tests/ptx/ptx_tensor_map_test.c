@@ -5,6 +5,7 @@
  */
 #include "emu/ptx/tensor_map.h"
 #include "tests/ptx/ptx_harness.h"
+#include "tests/ptx/ptx_layout.h"
 #include "tests/unit/check.h"
 
 #include <stdio.h>
@@ -33,16 +34,8 @@ static void draw_bytes(uint8_t *out, size_t size)
         out[k] = (uint8_t)draw(256);
 }
 
-/* ---- places in shared memory: the manual's tables, in units of 16 bytes ---- */
+/* ---- places in shared memory ---- */
 
-static const uint8_t table_128[8][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6},
-                                        {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4},
-                                        {4, 5, 6, 7, 0, 1, 2, 3}, {5, 4, 7, 6, 1, 0, 3, 2},
-                                        {6, 7, 4, 5, 2, 3, 0, 1}, {7, 6, 5, 4, 3, 2, 1, 0}};
-static const uint8_t table_32[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
-                                       {2, 3, 0, 1, 6, 7, 4, 5},
-                                       {4, 5, 6, 7, 0, 1, 2, 3},
-                                       {6, 7, 4, 5, 2, 3, 0, 1}};
 static const uint8_t table_64[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {4, 5, 6, 7, 0, 1, 2, 3}};
 
 static uint32_t swizzled(unsigned mode, unsigned atom, uint32_t at)
@@ -54,15 +47,15 @@ static uint32_t swizzled(unsigned mode, unsigned atom, uint32_t at)
     switch (mode) {
     case PTX_TENSOR_32:
     case PTX_TENSOR_96:
-        chunk = table_128[row % 2][chunk];
+        chunk = layout_by_16[row % 2][chunk];
         break;
     case PTX_TENSOR_64:
-        chunk = table_128[row % 4][chunk];
+        chunk = layout_by_16[row % 4][chunk];
         break;
     case PTX_TENSOR_128:
-        chunk = atom == PTX_TENSOR_ATOM_16   ? table_128[row % 8][chunk]
+        chunk = atom == PTX_TENSOR_ATOM_16   ? layout_by_16[row % 8][chunk]
                 : atom == PTX_TENSOR_ATOM_64 ? table_64[row % 2][chunk]
-                                             : table_32[row % 4][chunk];
+                                             : layout_by_32[row % 4][chunk];
         if (atom == PTX_TENSOR_ATOM_32_FLIP && row % 2)
             in_chunk = (in_chunk + 8) % 16;
         break;
@@ -178,7 +171,8 @@ static uint32_t box_bytes(void)
     return bytes;
 }
 
-/* Where in the tensor element `e` of the box, counted along dimension 0 first, lies; NULL: outside.
+/* The place in the tensor where element `e` of the box, counted along dimension 0 first, lies;
+ * NULL: outside.
  */
 static uint8_t *element(uint32_t e)
 {
@@ -209,7 +203,7 @@ static uint32_t rounded_up(uint32_t bytes)
     return map->swizzle ? (bytes + 127) / 128 * 128 : bytes;
 }
 
-/* What a copy does not touch stays: the box lies in what was there. */
+/* A copy touches nothing else: the box lies in what was there. */
 static void test_load(unsigned round)
 {
     char line[512];
@@ -364,7 +358,7 @@ static void test_reduce_floats(void)
     }
 }
 
-/* What is loaded as tf32 is rounded, and small numbers of .ftz are 0. */
+/* Numbers loaded as tf32 are rounded, and small numbers of .ftz are 0. */
 static void test_rounding(void)
 {
     static const uint32_t in[] = {0x3f801000, 0x3f803000, 0x3f800fff, 0x3f801001,
@@ -761,36 +755,6 @@ static void test_prefetch(void)
         PTX_OK);
 }
 
-static void test_refused(void)
-{
-    static const char *const lines[] = {
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1, "
-        "{%r1}], [%r1];",
-        "cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], "
-        "[%d1, {%r1,%r1}], [%r1], {};",
-        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes "
-        "[%r1], [%d1, {%r1,%r1,%r1}], [%r1], {%h1,%h1};",
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes "
-        "[%r1], [%d1, {%r1,%r1,%r1,%r1,%r1}], [%r1];",
-        "cp.async.bulk.tensor.1d.shared::cluster.global [%r1], [%d1, {%r1}], [%r1];",
-        "tensormap.replace.tile.rank.global.b1024.b64 [%d1], %d1;",
-        "tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], 16;",
-        "tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], %r1;",
-        "tensormap.replace.tile.global_stride.global.b1024.b64 [%d1], 4, %d1;",
-    };
-
-    dev_target = 90;
-    for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
-        char text[1024];
-        snprintf(text, sizeof(text),
-                 ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
-                 ".reg .b32 %%r<8>; .reg .b16 %%h<8>; .reg .b64 %%d<4>;\n%s\nret; }\n",
-                 lines[k]);
-        if (!CHECK(dev_try(text) != PTX_OK) || !CHECK(strstr(dev_log, "line 6;")))
-            fprintf(stderr, "%s: %s\n", lines[k], dev_log);
-    }
-}
-
 int main(void)
 {
     tensor = dev_alloc(TENSOR_SIZE);
@@ -817,7 +781,6 @@ int main(void)
     test_replace();
     test_prefetch();
     test_faults();
-    test_refused();
     free(before);
     free(wanted);
     return check_result();

@@ -226,7 +226,7 @@ static uint32_t a_word(const struct product *p, unsigned t, unsigned r)
     return word;
 }
 
-/* Of each row 16 bits in a lane, or 32: the manual's figures of mma.sp with 16 rows. */
+/* Each row has 16 bits in a lane, or 32: the manual's figures of mma.sp with 16 rows. */
 static uint32_t metadata_word(const struct product *p, unsigned t)
 {
     unsigned lane = t % 32;

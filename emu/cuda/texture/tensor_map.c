@@ -46,7 +46,7 @@ static const struct {
     [CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B] = {PTX_TENSOR_128, PTX_TENSOR_ATOM_64, 128},
 };
 
-/* What both kinds of maps are made of, as the program gave it. */
+/* Arguments of both kinds of maps. */
 struct wish {
     CUtensorMap *out;
     CUtensorMapDataType type;

@@ -21,6 +21,8 @@ static bool take_rank(struct ptx_parser *p, struct ptx_tensor_copy *c)
 static bool take_load(struct ptx_parser *p, struct ptx_tensor_copy *c)
 {
     c->load = PTX_TENSOR_LOAD_TILE;
+    if (ptx_take(p, MOD_im2col_w) || ptx_take(p, MOD_im2col_w_128))
+        return false;
     if (ptx_take(p, c->to_global ? MOD_tile_scatter4 : MOD_tile_gather4))
         c->load = PTX_TENSOR_LOAD_ROWS;
     else if (ptx_take(p, c->to_global ? MOD_im2col_no_offs : MOD_im2col))

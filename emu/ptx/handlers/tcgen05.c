@@ -102,7 +102,7 @@ void ptx_run_tensor_close(struct ptx_warp *w, const struct ptx_insn *i)
 
 /* ---- ld and st ---- */
 
-/* Where register `r` of thread `t` lies, from the place on. */
+/* Computes where register `r` of thread `t` lies, from the place on. */
 static void place_register(enum ptx_tensor_shape shape, unsigned t, unsigned r, unsigned *lane,
                            unsigned *column)
 {

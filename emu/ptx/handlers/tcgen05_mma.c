@@ -19,7 +19,7 @@
 #define N_MAX 256
 #define K_MAX 64
 
-/* What the instruction descriptor says. */
+/* The instruction descriptor, read. */
 struct form {
     unsigned m, n, k;
     ptx_type a_type, b_type, d_type;
@@ -147,7 +147,7 @@ static bool is_shape(const struct ptx_tensor_product *x, const struct form *f)
     return f->m == 128 || (f->m == 64 && !x->scales);
 }
 
-/* False: the descriptor goes with no product that there is here. */
+/* Returns false if the descriptor goes with no product that there is here. */
 static bool read_form(const struct ptx_tensor_product *x, uint32_t word, struct form *f)
 {
     read_types(x, word, f);
@@ -296,7 +296,7 @@ struct target {
     unsigned mask;   /* the first of the words that say which lanes stay */
 };
 
-/* Of 32 rows the columns are spread over four groups of lanes, of 64 over two. */
+/* Spreads the columns of 32 rows over four groups of lanes, those of 64 rows over two. */
 static unsigned group_count(const struct product *p)
 {
     bool is_spread = p->x->is_stationary || (p->x->is_pair && rows_of(p) == 64);

@@ -104,7 +104,7 @@ static void load_unit(const struct ptx_tensor_box *b, uint8_t *to, const uint8_t
     memcpy(to, &v, 4);
 }
 
-/* What is outside of the tensor. */
+/* Fills an element outside of the tensor. */
 static void fill_unit(const struct ptx_tensor_box *b, uint8_t *to)
 {
     memset(to, b->map->fills_nan ? 0xff : 0, b->unit.global);
@@ -141,7 +141,7 @@ static ptx_type reduced_type(uint8_t type, enum ptx_atomic op)
     return is_bits ? ptx_type_size(t) == 8 ? PTX_B64 : PTX_B32 : t;
 }
 
-/* What one lane does. */
+/* The copy of one lane. */
 struct task {
     struct ptx_warp *w;
     const struct ptx_insn *i;

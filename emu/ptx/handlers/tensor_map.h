@@ -77,7 +77,7 @@ struct ptx_tensor_box {
     uint32_t rows;
 };
 
-/* False: the map says nothing sensible. Maps are anybody's bytes. */
+/* Returns false if the map says nothing sensible: maps are anybody's bytes. */
 bool ptx_tensor_box_init(struct ptx_tensor_box *box, const struct ptx_tensor_map *map,
                          const struct ptx_tensor_copy *copy, const int64_t *coordinates,
                          const int64_t *offsets);

@@ -126,7 +126,7 @@ static bool check(struct ptx_parser *p, unsigned target, unsigned version, const
     return true;
 }
 
-/* What one generation has and others do not: code for sm_90a and the like. */
+/* Instructions that one generation has and others do not: code for sm_90a and the like. */
 static const struct {
     const char *name;
     uint8_t generation;
