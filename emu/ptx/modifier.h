@@ -271,22 +271,13 @@
     X(scale_vec_4x, "scale_vec::4X")                                                               \
     X(block16, "block16")                                                                          \
     X(block32, "block32")                                                                          \
-    X(collect_a_fill, "collector::a::fill")                                                        \
-    X(collect_a_use, "collector::a::use")                                                          \
-    X(collect_a_lastuse, "collector::a::lastuse")                                                  \
-    X(collect_a_discard, "collector::a::discard")                                                  \
-    X(ashift, "ashift")                                                                            \
     X(shape_128x256b, "128x256b")                                                                  \
-    X(shape_4x256b, "4x256b")                                                                      \
     X(shape_128x128b, "128x128b")                                                                  \
     X(shape_64x128b, "64x128b")                                                                    \
     X(shape_32x128b, "32x128b")                                                                    \
     X(warpx2_02_13, "warpx2::02_13")                                                               \
     X(warpx2_01_23, "warpx2::01_23")                                                               \
-    X(warpx4, "warpx4")                                                                            \
-    X(b8x16, "b8x16")                                                                              \
-    X(b6x16_p32, "b6x16_p32")                                                                      \
-    X(m16n16, "m16n16")
+    X(warpx4, "warpx4")
 
 enum ptx_modifier {
 #define X(id, text, size, kind) PTX_##id,

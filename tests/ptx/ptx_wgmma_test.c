@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * wgmma: products of every type and shape, from every layout in shared memory, against sums over
- * matrices that were never laid out. The layouts are written here as the PTX manual has them:
- * patterns of swizzling as tables, places as its canonical layouts.
+ * matrices that were never laid out.
  */
 #include "tests/ptx/ptx_harness.h"
+#include "tests/ptx/ptx_layout.h"
 #include "tests/unit/check.h"
 
 #include <stdio.h>
@@ -15,21 +15,19 @@
 #define A_AT       0u
 #define B_AT       (24u << 10)
 
-enum kind { F16, BF16, TF32, E4M3, E5M2, S8, U8, B1, KIND_COUNT };
-
 static const struct {
     const char *name;
     unsigned bits;
     unsigned k; /* dense */
-} kinds[KIND_COUNT] = {
-    [F16] = {"f16", 16, 16},  [BF16] = {"bf16", 16, 16}, [TF32] = {"tf32", 32, 8},
-    [E4M3] = {"e4m3", 8, 32}, [E5M2] = {"e5m2", 8, 32},  [S8] = {"s8", 8, 32},
-    [U8] = {"u8", 8, 32},     [B1] = {"b1", 1, 256},
+} kinds[] = {
+    [L_F16] = {"f16", 16, 16},  [L_BF16] = {"bf16", 16, 16}, [L_TF32] = {"tf32", 32, 8},
+    [L_E4M3] = {"e4m3", 8, 32}, [L_E5M2] = {"e5m2", 8, 32},  [L_S8] = {"s8", 8, 32},
+    [L_U8] = {"u8", 8, 32},     [L_B1] = {"b1", 1, 256},
 };
 
 /* One product. */
 struct product {
-    enum kind a, b;
+    enum layout_kind a, b;
     const char *d; /* "f16", "f32", "s32" */
     unsigned n;
     unsigned swizzle_a, swizzle_b; /* bytes; 16: none */
@@ -59,39 +57,11 @@ static unsigned stored_of(const struct product *p)
     return kinds[p->a].k;
 }
 
-/* Small numbers, exact in every format. */
-static uint32_t encode(enum kind kind, int v)
-{
-    static const uint16_t halves[] = {0, 0x3c00, 0x4000, 0x4200};
-    static const uint16_t shorts[] = {0, 0x3f80, 0x4000, 0x4040};
-    static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44};
-    static const uint8_t e5m2[] = {0, 0x3c, 0x40, 0x42};
-    unsigned size = (unsigned)abs(v);
-    unsigned sign = v < 0;
-
-    switch (kind) {
-    case F16:
-        return halves[size] | sign << 15;
-    case BF16:
-        return shorts[size] | sign << 15;
-    case TF32: /* with low bits that are to be cut off */
-        return (uint32_t)shorts[size] << 16 | sign << 31 | 0x1abc;
-    case E4M3:
-        return e4m3[size] | sign << 7;
-    case E5M2:
-        return e5m2[size] | sign << 7;
-    case B1:
-        return (uint32_t)v & 1;
-    default:
-        return (uint8_t)v;
-    }
-}
-
-static int number(enum kind kind, unsigned seed)
+static int number(enum layout_kind kind, unsigned seed)
 {
     unsigned h = seed * 2654435761u >> 7;
 
-    return kind == U8 || kind == B1 ? (int)(h % (kind == B1 ? 2 : 4)) : (int)(h % 7) - 3;
+    return kind == L_U8 || kind == L_B1 ? (int)(h % (kind == L_B1 ? 2 : 4)) : (int)(h % 7) - 3;
 }
 
 static void fill(const struct product *p)
@@ -103,7 +73,7 @@ static void fill(const struct product *p)
     for (unsigned row = 0; row < 64; row++)
         for (unsigned c = 0; c < stored_of(p); c++) {
             unsigned column = c;
-            if (p->is_sparse && p->a == TF32)
+            if (p->is_sparse && p->a == L_TF32)
                 column = 2 * c + (row * 5 + c * 3) % 7 % 2;
             else if (p->is_sparse)
                 column = c / 2 * 4 + pairs[(row * 3 + c / 2 * 5) % 6][c % 2];
@@ -116,86 +86,25 @@ static void fill(const struct product *p)
             full_b[n][k] = (int8_t)number(p->b, 77777 + n * 300 + k);
 }
 
-/* Which chunk of 16 bytes lies where in a row of the pattern: the manual's tables. */
-static const uint8_t patterns_128[8][8] = {
-    {0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}, {2, 3, 0, 1, 6, 7, 4, 5},
-    {3, 2, 1, 0, 7, 6, 5, 4}, {4, 5, 6, 7, 0, 1, 2, 3}, {5, 4, 7, 6, 1, 0, 3, 2},
-    {6, 7, 4, 5, 2, 3, 0, 1}, {7, 6, 5, 4, 3, 2, 1, 0},
-};
-
-static unsigned swizzle(unsigned at, unsigned width, unsigned base)
-{
-    unsigned row = at / 128 - base;
-    unsigned chunk = at % 128 / 16;
-
-    if (width == 16)
-        return at;
-    return at / 128 * 128 + at % 16 + 16 * patterns_128[row % (width / 16)][chunk];
-}
-
-/* Strides of a matrix with room between its parts. */
-struct strides {
-    unsigned leading, stride;
-};
-
-static struct strides strides_of(unsigned bits, unsigned width, bool transposed, unsigned lines)
-{
-    unsigned in_chunk = 128 / bits;
-
-    if (!transposed && width == 16)
-        return (struct strides){.stride = 128 + 16, .leading = (lines / 8) * (128 + 16) + 48};
-    if (!transposed)
-        return (struct strides){.stride = 8 * width, .leading = 16};
-    if (width == 16)
-        return (struct strides){.stride = 128 + 16,
-                                .leading = (lines / in_chunk + 1) * (128 + 16) + 32};
-    unsigned groups = (lines + in_chunk * width / 16 - 1) / (in_chunk * width / 16);
-    return (struct strides){.leading = 8 * width, .stride = 8 * width * groups};
-}
-
-/* The byte at which an element lies, without swizzling. */
-static unsigned canonical(unsigned bits, unsigned width, bool transposed, struct strides s,
-                          unsigned line, unsigned k)
-{
-    unsigned t = 128 / bits;
-    unsigned wide = width / 16;
-
-    if (!transposed && width == 16)
-        return line % 8 * 16 + line / 8 * s.stride + k / t * s.leading + k % t * bits / 8;
-    if (!transposed)
-        return line % 8 * width + line / 8 * s.stride + k * bits / 8;
-    unsigned along = line % t * bits / 8;
-    if (width == 16)
-        return along + line / t * s.stride + k % 8 * 16 + k / 8 * s.leading;
-    return along + line / t % wide * 16 + line / t / wide * s.leading + k % 8 * width +
-           k / 8 * s.stride;
-}
-
-static void put_bits(uint8_t *at, unsigned bits, unsigned k, uint32_t v)
-{
-    if (bits == 1)
-        *at = (uint8_t)(*at | v << k % 8);
-    else
-        memcpy(at, &v, bits / 8);
-}
-
 /* Lays out a matrix from `at` on; its descriptor. */
-static uint64_t lay_out(uint8_t *image, unsigned at, enum kind kind, unsigned width,
+static uint64_t lay_out(uint8_t *image, unsigned at, enum layout_kind kind, unsigned width,
                         bool transposed, unsigned lines, unsigned depth, unsigned base,
                         unsigned advance, const int8_t (*m)[256])
 {
     static const uint64_t modes[] = {[16 / 16] = 0, [32 / 16] = 3, [64 / 16] = 2, [128 / 16] = 1};
-    unsigned bits = kinds[kind].bits;
-    struct strides s = strides_of(bits, width, transposed, lines);
-    unsigned start = at + base * 128;
+    struct layout l = {.bits = kinds[kind].bits,
+                       .unit = kinds[kind].bits,
+                       .width = width,
+                       .transposed = transposed,
+                       .base = base};
+    unsigned start = at + base * 128 + advance;
 
+    layout_set_strides(&l, lines);
     for (unsigned line = 0; line < lines; line++)
-        for (unsigned k = 0; k < depth; k++) {
-            unsigned place = start + advance + canonical(bits, width, transposed, s, line, k);
-            put_bits(image + swizzle(place, width, base), bits, k, encode(kind, m[line][k]));
-        }
-    return (start + advance) / 16 | (uint64_t)(s.leading / 16) << 16 |
-           (uint64_t)(s.stride / 16) << 32 | (uint64_t)base << 49 | modes[width / 16] << 62;
+        for (unsigned k = 0; k < depth; k++)
+            layout_put(&l, image, start, line, k, layout_encode(kind, m[line][k]));
+    return start / 16 | (uint64_t)(l.leading / 16) << 16 | (uint64_t)(l.stride / 16) << 32 |
+           (uint64_t)base << 49 | modes[width / 16] << 62;
 }
 
 /* ---- the kernel ---- */
@@ -217,10 +126,10 @@ static unsigned d_count(const struct product *p)
 static void write_instruction(const struct product *p, char *out)
 {
     bool real = strcmp(p->d, "s32") != 0;
-    size_t used = (size_t)sprintf(out, "wgmma.mma_async%s.sync.aligned.m64n%uk%u.%s.%s.%s%s%s ",
-                                  p->is_sparse ? ".sp" : "", p->n, depth_of(p), p->d,
-                                  kinds[p->a].name, kinds[p->b].name, p->a == B1 ? ".and.popc" : "",
-                                  p->saturates ? ".satfinite" : "");
+    size_t used = (size_t)sprintf(
+        out, "wgmma.mma_async%s.sync.aligned.m64n%uk%u.%s.%s.%s%s%s ", p->is_sparse ? ".sp" : "",
+        p->n, depth_of(p), p->d, kinds[p->a].name, kinds[p->b].name,
+        p->a == L_B1 ? ".and.popc" : "", p->saturates ? ".satfinite" : "");
 
     used += list(out + used, "f", 0, d_count(p));
     used += (size_t)sprintf(out + used, ", ");
@@ -311,7 +220,7 @@ static uint32_t a_word(const struct product *p, unsigned t, unsigned r)
     uint32_t word = 0;
 
     for (unsigned j = 0; j < per; j++) {
-        uint32_t v = encode(p->a, kept_a[row][first + j]);
+        uint32_t v = layout_encode(p->a, kept_a[row][first + j]);
         word |= bits == 32 ? v : v << bits * j;
     }
     return word;
@@ -334,7 +243,7 @@ static uint32_t metadata_word(const struct product *p, unsigned t)
             row = t / 32 * 16 + lane / 4 + (lane % 2) * 8;
             index = lane % 4 / 2 * 16 + bit / 2;
         }
-        unsigned two = p->a == TF32
+        unsigned two = p->a == L_TF32
                            ? (kept_column[row][index / 2] % 2 ? 0xeu : 0x4u) >> index % 2 * 2 & 3u
                            : kept_column[row][index] % 4u;
         word |= two << bit;
@@ -398,8 +307,6 @@ static bool try_product(const struct product *p)
     fill(p);
     write_kernel(p, text);
     memset(image, 0xee, IMAGE_SIZE);
-    if (p->a == B1)
-        memset(image, 0, IMAGE_SIZE);
     da = lay_out(image, A_AT, p->a, p->swizzle_a, p->a_transposed, 64, stored_of(p), p->base,
                  p->advance, kept_a);
     db = lay_out(image, B_AT, p->b, p->swizzle_b, p->b_transposed, p->n, depth_of(p), p->base,
@@ -434,11 +341,11 @@ static const unsigned widths[] = {16, 32, 64, 128};
 static void test_types(void)
 {
     static const struct {
-        enum kind a, b;
+        enum layout_kind a, b;
         const char *d;
-    } types[] = {{F16, F16, "f32"},   {F16, F16, "f16"},   {BF16, BF16, "f32"},
-                 {TF32, TF32, "f32"}, {E4M3, E5M2, "f32"}, {E5M2, E4M3, "f16"},
-                 {S8, S8, "s32"},     {U8, S8, "s32"},     {B1, B1, "s32"}};
+    } types[] = {{L_F16, L_F16, "f32"},   {L_F16, L_F16, "f16"},   {L_BF16, L_BF16, "f32"},
+                 {L_TF32, L_TF32, "f32"}, {L_E4M3, L_E5M2, "f32"}, {L_E5M2, L_E4M3, "f16"},
+                 {L_S8, L_S8, "s32"},     {L_U8, L_S8, "s32"},     {L_B1, L_B1, "s32"}};
 
     for (size_t k = 0; k < sizeof(types) / sizeof(types[0]); k++)
         for (unsigned form = 0; form < 16; form++) {
@@ -450,7 +357,7 @@ static void test_types(void)
                                 .swizzle_b = widths[3 - form % 4],
                                 .a_in_registers = form / 4 % 2,
                                 .is_sparse = form / 8};
-            if (p.is_sparse && (p.a == B1 || p.swizzle_b == 32))
+            if (p.is_sparse && (p.a == L_B1 || p.swizzle_b == 32))
                 continue; /* a row of 32 bytes does not hold the 64 of a sparse product */
             p.selector = p.is_sparse && kinds[p.a].bits >= 16 ? form % 2 : 0;
             if (!try_product(&p))
@@ -462,8 +369,8 @@ static void test_types(void)
 static void test_orders(void)
 {
     for (unsigned form = 0; form < 64; form++) {
-        struct product p = {.a = form & 1 ? BF16 : F16,
-                            .b = form & 1 ? BF16 : F16,
+        struct product p = {.a = form & 1 ? L_BF16 : L_F16,
+                            .b = form & 1 ? L_BF16 : L_F16,
                             .d = "f32",
                             .n = form & 2 ? 136 : 64,
                             .swizzle_a = widths[form / 16],
@@ -478,9 +385,9 @@ static void test_orders(void)
 static void test_operands(void)
 {
     const struct product f = {
-        .a = F16, .b = F16, .d = "f32", .n = 8, .swizzle_a = 128, .swizzle_b = 128};
+        .a = L_F16, .b = L_F16, .d = "f32", .n = 8, .swizzle_a = 128, .swizzle_b = 128};
     const struct product i = {
-        .a = S8, .b = S8, .d = "s32", .n = 8, .swizzle_a = 64, .swizzle_b = 16};
+        .a = L_S8, .b = L_S8, .d = "s32", .n = 8, .swizzle_a = 64, .swizzle_b = 16};
     struct product p = f;
 
     p.a_negated = true;

@@ -25,7 +25,8 @@ static void fill(void)
     static const struct ptx_row *const tables[] = {
         ptx_rows_arith,  ptx_rows_bits,   ptx_rows_move,    ptx_rows_flow,    ptx_rows_warp,
         ptx_rows_tensor, ptx_rows_atomic, ptx_rows_wmma,    ptx_rows_convert, ptx_rows_video,
-        ptx_rows_async,  ptx_rows_sync,   ptx_rows_texture, ptx_rows_wgmma};
+        ptx_rows_async,  ptx_rows_sync,   ptx_rows_texture, ptx_rows_wgmma,
+        ptx_rows_tensor_map, ptx_rows_tcgen05};
 
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
         for (const struct ptx_row *row = tables[t]; row->name; row++) {

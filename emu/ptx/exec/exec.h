@@ -120,7 +120,8 @@ struct ptx_block {
     struct ptx_warp **warps;
     uint8_t *shared;
     struct ptx_barrier barriers[PTX_BAR_COUNT];
-    struct ptx_block_watching *watching; /* the observer's own; NULL: none yet */
+    struct ptx_tensor_memory *tensor_memory; /* tensor_memory.h; NULL: none yet */
+    struct ptx_block_watching *watching;     /* the observer's own; NULL: none yet */
 };
 
 struct ptx_shared_race;

@@ -93,6 +93,17 @@ void ptx_run_to_small(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_from_small(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cvt_pack(struct ptx_warp *w, const struct ptx_insn *i);
 
+/* stochastic.c: cvt.rs. extra: struct ptx_stochastic; dst: 32 bits, or 16 of four numbers of 4. */
+struct ptx_stochastic {
+    ptx_type type; /* PTX_F16X2, PTX_BF16X2, or the pair of what four are made of */
+    uint8_t count;
+    bool relu;
+    bool satfinite;
+    ptx_op random; /* 32 bits */
+    ptx_op in[4];  /* f32, the uppermost first */
+};
+void ptx_run_stochastic(struct ptx_warp *w, const struct ptx_insn *i);
+
 /* flow.c */
 void ptx_run_branch(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_branch_table(struct ptx_warp *w, const struct ptx_insn *i);

@@ -33,17 +33,18 @@ static uint32_t offset_of(const struct ptx_tile *t, unsigned r, unsigned c)
 {
     unsigned row = row_size(t);
     unsigned in_row = row / CHUNK;
-    /* The groups of eight and the chunks have each one of the two offsets. */
-    uint32_t by_eight = t->stride;
+    /* The groups of rows and the chunks have each one of the two offsets. */
+    uint32_t by_group = t->stride;
     uint32_t by_row = t->leading;
 
     if (t->swizzle == PTX_TILE_PLAIN && !t->is_k_major) {
-        by_eight = t->leading;
+        by_group = t->leading;
         by_row = t->stride;
     } else if (t->swizzle != PTX_TILE_PLAIN && t->is_k_major) {
         by_row = row;
     }
-    return r % 8 * row + r / 8 * by_eight + c % in_row * CHUNK + c / in_row * by_row;
+    unsigned rows = t->swizzle == PTX_TILE_128_BY_32 ? 4 : 8; /* of a pattern */
+    return r % rows * row + r / rows * by_group + c % in_row * CHUNK + c / in_row * by_row;
 }
 
 static uint64_t swizzled(const struct ptx_tile *t, uint64_t address)

@@ -60,6 +60,8 @@ static const struct need {
     {"stmatrix", 90, 78},
     {"szext", 70, 76},
     {"tanh", 75, 70},
+    {"tcgen05", 100, 86},
+    {"tensormap", 90, 83},
     {"testp", 20, 20},
     {"vabsdiff", 20, 20},
     {"vabsdiff2", 30, 30},
@@ -112,6 +114,11 @@ static const struct mod_need {
     [PTX_U16X2] = {90, 80},
     [PTX_S16X2] = {90, 80},
     [PTX_B128] = {70, 83},
+    [MOD_tile_gather4] = {100, 86},
+    [MOD_tile_scatter4] = {100, 86},
+    [MOD_rs] = {100, 87},
+    [MOD_cta_group_1] = {100, 86},
+    [MOD_cta_group_2] = {100, 86},
     [MOD_bulk] = {90, 80},
     [MOD_cluster] = {90, 78},
     [MOD_shared_cluster] = {90, 78},
@@ -162,6 +169,7 @@ static const struct {
     uint8_t generation;
 } families[] = {
     {"wgmma", 9},
+    {"tcgen05", 10},
 };
 
 static bool check_family(struct ptx_parser *p)
