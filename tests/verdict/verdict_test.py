@@ -21,6 +21,7 @@ import sys
 import tempfile
 
 import verdict_failures
+import verdict_moved
 import verdict_parts
 
 BIN = pathlib.Path(os.environ['TEST_BIN'])
@@ -169,28 +170,6 @@ def untranslated():
     return replay(trace, '--trust-code', TEST_OCCUPIED=plain.stdout.split()[1], LD_PRELOAD=str(folder / 'occupy.so'))
 
 
-@row('R5', 'recorded addresses could not be had')
-def moved():
-    return replay(cuda('variables'), TS_EMU_NOOP='1', TS_EMU_PLACE='0')
-
-
-@row('R8', 'gave other bytes than recorded')
-def different_where_all_were_translated():
-    return replay(cuda('variables', 'plain'), TS_EMU_NOOP='1', TS_EMU_PLACE='0')
-
-
-@row('R8', 'gave other bytes than recorded')
-def different_where_a_place_is_taken():
-    trace = cuda('pointers')
-    verdict, result = replay(trace)
-    assert verdict == SAME and not result['translated_count'], result
-    if not (TESTS / 'hsa' / 'occupy.so').exists():
-        raise Skipped('no HSA')
-    table = next(r['args']['dptr'] for r in records(trace) if r['call'] == 'cuModuleGetGlobal_v2')
-    return replay(trace, '--range', f'{find(trace, "readback", -1)}:', TS_EMU_NOOP='1', TEST_OCCUPIED=hex(int(table, 0) & -4096),
-                  LD_PRELOAD=str(TESTS / 'hsa' / 'occupy.so'))
-
-
 @row('R8', 'gave other bytes than recorded')
 def different_before_moved():
     return replay(cuda('pointers'), '--keep-going', TS_EMU_NOOP='1')
@@ -240,6 +219,7 @@ def released():
 
 
 verdict_failures.add_cases(row, cuda, altered, find, replay)
+verdict_moved.add_cases(row, cuda, find, records, replay)
 verdict_parts.add_cases(row, cuda, find, replay)
 
 
