@@ -87,6 +87,7 @@ static int run_and_compare(struct child *child, struct sbt_reader *reader,
 
     if (error)
         return error;
+    child->reader.trace = reader;
     child->reader.fresh_then = run->fresh_then;
     child->reader.fresh_now = options->fresh_memory;
     options->on_difference = NULL;
@@ -94,6 +95,7 @@ static int run_and_compare(struct child *child, struct sbt_reader *reader,
     error = replay(child, reader, options, &observer, false);
     if (!error)
         tsm_run_reader_end(&child->reader);
+    child->report.out.scratch_byte_count = child->reader.scratch_byte_count;
     child->report.out.unknown_count = child->reader.unknown_count;
     child->report.out.differs = child->reader.differs;
     child->report.out.is_readback = child->reader.now.kind == TSM_OBSERVED_READBACK;
