@@ -192,9 +192,10 @@ static int name_difference(struct check *c, const struct variation *v, unsigned 
 static void hint_at_accesses(const struct check *c, const struct tsm_forked_result *run,
                              struct tsm_arm_result *arm)
 {
+    const char *setting = sbt_reader_metadata_find(c->reader, "setting.TS_ACCESSES");
     size_t used = strlen(arm->why);
 
-    if (!run->is_readback && !sbt_reader_metadata_find(c->reader, "setting.TS_ACCESSES"))
+    if (!run->is_readback && (!setting || strcmp(setting, "1") != 0))
         tsm_format(arm->why + used, sizeof(arm->why) - used,
                    "; whether a result depends on this memory is known where it was recorded with "
                    "TS_ACCESSES=1");
