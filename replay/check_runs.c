@@ -188,6 +188,19 @@ static int name_difference(struct check *c, const struct variation *v, unsigned 
     return 0;
 }
 
+/* Memory that differed may be scratch memory, of which only observed accesses tell. */
+static void hint_at_accesses(const struct check *c, const struct tsm_forked_result *run,
+                             struct tsm_arm_result *arm)
+{
+    const char *setting = sbt_reader_metadata_find(c->reader, "setting.TS_ACCESSES");
+    size_t used = strlen(arm->why);
+
+    if (!run->is_readback && (!setting || strcmp(setting, "1") != 0))
+        tsm_format(arm->why + used, sizeof(arm->why) - used,
+                   "; whether a result depends on this memory is known where it was recorded with "
+                   "TS_ACCESSES=1");
+}
+
 /* ---- arms --------------------------------------------------------------------------------- */
 
 /* Returns how commands failed in a run; "" where they did as recorded. */
@@ -206,6 +219,8 @@ static int run_and_judge(struct check *c, const struct variation *v, unsigned nu
     if (error)
         return error;
     arm->run_count++;
+    if (arm->scratch_byte_count < run.scratch_byte_count)
+        arm->scratch_byte_count = run.scratch_byte_count;
     if (run.differs && c->early_count + run.early_count) {
         arm->verdict = TSM_CANNOT_TELL;
         tsm_format(arm->why, sizeof(arm->why),
@@ -217,7 +232,9 @@ static int run_and_judge(struct check *c, const struct variation *v, unsigned nu
     if (run.differs) {
         arm->verdict = TSM_DIFFERENT;
         tsm_format(arm->why, sizeof(arm->why), "%s", v->cause);
-        return name_difference(c, v, number, &run, is_plain, arm);
+        error = name_difference(c, v, number, &run, is_plain, arm);
+        hint_at_accesses(c, &run, arm);
+        return error;
     }
     if (strcmp(failure_of(&run.result), c->failure) != 0) {
         arm->verdict = TSM_DIFFERENT;
@@ -336,6 +353,8 @@ static int check(struct check *c, unsigned repeat_count,
         if (error)
             break;
         out->arm_count++;
+        if (out->scratch_byte_count < arm->scratch_byte_count)
+            out->scratch_byte_count = arm->scratch_byte_count;
         if (on_arm)
             on_arm(user, arm);
     }

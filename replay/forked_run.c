@@ -2,6 +2,7 @@
 #include "replay/forked_run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -87,6 +88,7 @@ static int run_and_compare(struct child *child, struct sbt_reader *reader,
 
     if (error)
         return error;
+    child->reader.trace = reader;
     child->reader.fresh_then = run->fresh_then;
     child->reader.fresh_now = options->fresh_memory;
     options->on_difference = NULL;
@@ -94,6 +96,7 @@ static int run_and_compare(struct child *child, struct sbt_reader *reader,
     error = replay(child, reader, options, &observer, false);
     if (!error)
         tsm_run_reader_end(&child->reader);
+    child->report.out.scratch_byte_count = child->reader.scratch_byte_count;
     child->report.out.unknown_count = child->reader.unknown_count;
     child->report.out.differs = child->reader.differs;
     child->report.out.is_readback = child->reader.now.kind == TSM_OBSERVED_READBACK;
@@ -135,8 +138,10 @@ static void be_child(int fd, struct sbt_reader *reader, const struct tsm_forked_
 }
 
 static int judge(struct tsm_forked_result *out, const struct report *report, bool has_report,
-                 int status)
+                 int status, unsigned limit_s)
 {
+    if (!has_report && WIFSIGNALED(status) && limit_s && WTERMSIG(status) == SIGALRM)
+        return tsm_fail(TSM_E_LIMIT, "a further replay takes more than %u s", limit_s);
     if (!has_report && WIFSIGNALED(status))
         return tsm_fail(TSM_E_DEVICE, "the replay's process died of signal %d", WTERMSIG(status));
     if (!has_report)
@@ -170,7 +175,7 @@ int tsm_forked_run(struct tsm_forked_result *out, struct sbt_reader *reader,
         bool has_report = tsm_message_receive(ends[0], report, sizeof(*report));
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
         }
-        error = judge(out, report, has_report, status);
+        error = judge(out, report, has_report, status, run->limit_s);
     }
     close(ends[0]);
     free(report);

@@ -22,6 +22,7 @@ struct tsm_forked_result {
     struct tsm_replay_result result;
     uint64_t observation_count;       /* written to the log */
     uint64_t unknown_count;           /* pieces that could not be compared with the log */
+    uint64_t scratch_byte_count;      /* that differ from the log, and no result depends on them */
     uint64_t early_count;             /* writes of the program that were carried out early */
     bool differs;                     /* from the recording, or from the log */
     bool is_readback;                 /* ... in what the program read back */

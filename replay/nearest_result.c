@@ -19,7 +19,7 @@ struct near_result {
     uint32_t stream;
 };
 
-/* The results next to the part. `inside`: of no command that was replayed. */
+/* Results next to the part. `inside`: of no command that was replayed. */
 struct nearby {
     struct near_result before, inside, after;
 };

@@ -2,6 +2,7 @@
 #include "replay/reruns.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -41,11 +42,24 @@ static void answer(struct answer *out, const struct request *request, struct sbt
         tsm_format(out->message, sizeof(out->message), "%s", tsm_error_message());
 }
 
+/* Kernels may print, and the device's driver: once is enough. */
+static void be_silent(void)
+{
+    int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (nothing < 0)
+        return;
+    dup2(nothing, STDOUT_FILENO);
+    dup2(nothing, STDERR_FILENO);
+    close(nothing);
+}
+
 static void serve(int socket, struct sbt_reader *reader, const struct tsm_replay_options *options)
 {
     struct request request;
     struct answer *out = malloc(sizeof(*out));
 
+    be_silent();
     while (out && tsm_message_receive(socket, &request, sizeof(request))) {
         request.plain.call = request.plain.function = "";
         answer(out, &request, reader, options);

@@ -192,6 +192,48 @@ static void forgive_fresh(const struct tsm_run_reader *r, uint8_t *then, const u
             then[i] = now[i];
 }
 
+#define SCRATCH_RANGES_MAX 512u /* of one piece */
+
+/* Writes the ranges of bytes that differ. Returns their number, or more than SCRATCH_RANGES_MAX. */
+static size_t list_ranges(struct tsm_scratch_range *out, uint64_t address, const uint8_t *then,
+                          const uint8_t *now, size_t size, uint64_t *byte_count)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < size && count <= SCRATCH_RANGES_MAX; i++) {
+        if (then[i] == now[i])
+            continue;
+        ++*byte_count;
+        if (count && out[count - 1].end == address + i)
+            out[count - 1].end++;
+        else if (count++ < SCRATCH_RANGES_MAX)
+            out[count - 1] = (struct tsm_scratch_range){address + i, address + i + 1};
+    }
+    return count;
+}
+
+/* Tests whether all bytes that differ are scratch memory, and counts them. Returns 1 if so. */
+static int is_scratch(struct tsm_run_reader *r, uint64_t base, const uint8_t *then,
+                      const uint8_t *now, size_t size)
+{
+    struct tsm_scratch_range ranges[SCRATCH_RANGES_MAX];
+    uint64_t byte_count = 0;
+    size_t count;
+    int error = 0;
+
+    if (!r->trace || r->now.kind != TSM_OBSERVED_REGION)
+        return 0;
+    if (!r->has_scratch)
+        error = tsm_scratch_collect(&r->scratch, r->trace);
+    r->has_scratch = true;
+    count = list_ranges(ranges, r->now.address + base, then, now, size, &byte_count);
+    if (error || count > SCRATCH_RANGES_MAX ||
+        !tsm_scratch_has(&r->scratch, r->now.seq, ranges, count))
+        return error;
+    r->scratch_byte_count += byte_count;
+    return 1;
+}
+
 static int found(struct tsm_run_reader *r)
 {
     struct tsm_difference *d = &r->difference;
@@ -266,6 +308,7 @@ static int compare_piece(void *user, const struct sbt_key *key, const uint8_t *b
     struct sbt_key then_key;
     uint8_t *then;
     bool differs = true;
+    int scratch = 0;
 
     uint64_t base = r->offset;
     r->offset += size;
@@ -279,12 +322,15 @@ static int compare_piece(void *user, const struct sbt_key *key, const uint8_t *b
     r->difference.offset = base;
     if (find_piece(r, &then_key, then, size)) {
         forgive_fresh(r, then, bytes, size);
-        differs = tsm_difference_bytes(&r->difference, base, then, bytes, size);
+        scratch = is_scratch(r, base, then, bytes, size);
+        differs = !scratch && tsm_difference_bytes(&r->difference, base, then, bytes, size);
     } else if (may_be_fresh(r)) {
         r->unknown_count++;
         differs = false;
     }
     free(then);
+    if (scratch < 0)
+        return scratch;
     return differs ? found(r) : 0;
 }
 
@@ -301,6 +347,7 @@ void tsm_run_reader_finish(struct tsm_run_reader *r)
     if (r->pieces)
         fclose(r->pieces);
     tsm_map_finish(&r->index);
+    tsm_scratch_finish(&r->scratch);
 }
 
 struct tsm_observer tsm_run_reader_observer(struct tsm_run_reader *r)

@@ -7,6 +7,7 @@
 #ifndef REPLAY_RUN_LOG_H
 #define REPLAY_RUN_LOG_H
 
+#include "analysis/dependencies/scratch.h"
 #include "base/map.h"
 #include "format/keyset.h"
 #include "replay/observe.h"
@@ -47,6 +48,11 @@ struct tsm_run_reader {
     uint64_t unknown_count; /* pieces that may be equal or not: their bytes were not kept */
     bool differs;
     struct tsm_difference difference;
+    /* Differing bytes that no result depends on are none: (scratch.h). NULL trace: they are. */
+    struct sbt_reader *trace;
+    struct tsm_scratch scratch;
+    bool has_scratch;
+    uint64_t scratch_byte_count; /* that differed so far */
 };
 
 int tsm_run_reader_init(struct tsm_run_reader *r, const struct tsm_run_log *log);

@@ -234,7 +234,8 @@ static int add_observed_range(const struct command *c, const struct tsm_observed
                                     .size = range->size,
                                     .kind = is_sure ? TSM_ACCESS_OBSERVED : TSM_ACCESS_REACHABLE,
                                     .reads = range->flags & SBT_ACCESS_READ,
-                                    .writes = range->flags & SBT_ACCESS_WRITTEN});
+                                    .writes = range->flags & SBT_ACCESS_WRITTEN,
+                                    .is_own = is_sure && range->flags & SBT_ACCESS_OWN});
 }
 
 static int add_observed(const struct command *c)

@@ -45,6 +45,7 @@ struct tsm_access {
     enum tsm_access_kind kind;
     bool reads, writes;
     bool is_object;  /* `start` is the number of an object in place of an address; size is 1 */
+    bool is_own;     /* it reads only what it has written before */
     bool is_in_call; /* memory of the host alone: it is over when the call returns */
 };
 

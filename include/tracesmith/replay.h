@@ -257,6 +257,8 @@ struct tsm_arm_result {
     bool is_exact; /* the difference appears, too, when the GPU is waited for after each command:
                       `difference` names the one that made it. Else: one that may have. */
     char why[512]; /* what that means, when verdict is not SAME */
+    uint64_t scratch_byte_count; /* at most, in a run: of memory that differs, and that no result
+                                    depends on; they do not count */
     struct tsm_difference
         difference; /* when DIFFERENT; between two runs `expected` is the first's */
 };
@@ -267,6 +269,7 @@ struct tsm_check_result {
     struct tsm_replay_result first; /* of the first run */
     struct tsm_arm_result arms[TSM_ARM_COUNT];
     unsigned arm_count;
+    uint64_t scratch_byte_count; /* of the arm with the most */
 };
 
 /* Each run happens in a process of its own, forked from this one, so that nothing is left over from

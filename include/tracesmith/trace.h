@@ -151,6 +151,7 @@ enum sbt_value_access {
 #define SBT_ACCESS_WRITTEN 2u
 #define SBT_ACCESS_SOME    4u
 #define SBT_ACCESS_ARRAY   8u
+#define SBT_ACCESS_OWN     16u /* what it has read of them, it had written before */
 
 /* GPU_TIME: slots that say which command inside of a part it is, by the place of the command buffer
  * and its number there; 0: the whole part. Then how much of that such records have. Older traces do

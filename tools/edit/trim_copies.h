@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moves the begin of a part of a trace for results in it that belong to commands before it.
+ * Begins a part of a trace early enough for results in it that belong to commands before it.
  */
 #ifndef TOOLS_EDIT_TRIM_COPIES_H
 #define TOOLS_EDIT_TRIM_COPIES_H

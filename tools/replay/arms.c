@@ -47,6 +47,7 @@ static void tell_json(const struct telling *t, const struct tsm_arm_result *arm)
     tsm_json_put_u64(t->json, "run_count", arm->run_count);
     tsm_json_put_string(t->json, "verdict", tsm_verdict_name(arm->verdict));
     tsm_json_put_string(t->json, "why", arm->why);
+    tsm_json_put_u64(t->json, "scratch_byte_count", arm->scratch_byte_count);
     if (has_difference(arm)) {
         tsm_json_put_bool(t->json, "exact", arm->is_exact);
         tsm_json_name(t->json, "difference");
@@ -80,11 +81,15 @@ static void conclude(const struct telling *t, const struct tsm_check_result *res
         tsm_json_put_string(t->json, "grade", grade_of(result));
         tsm_json_put_string(t->json, "why", result->why);
         tsm_json_put_u64(t->json, "replaced_count", t->replaced_count);
+        tsm_json_put_u64(t->json, "scratch_byte_count", result->scratch_byte_count);
         return;
     }
     if (t->replaced_count)
         tsm_note("%" PRIu64 " kernel%s replaced", t->replaced_count,
                  t->replaced_count == 1 ? " was" : "s were");
+    if (result->scratch_byte_count)
+        tsm_note("%llu bytes of scratch memory differ between runs: no result depends on them",
+                 (unsigned long long)result->scratch_byte_count);
     printf("%s: %s\n", grade_of(result),
            result->verdict != TSM_SAME ? tsm_clean(result->why)
            : result->arms[0].verdict == TSM_SAME

@@ -70,6 +70,8 @@ void cuda_spot_check(void)
 {
     const uint64_t bytes = cuda_allocation_bytes();
 
+    if (cuda_capture_runs())
+        return; /* a replay reads by commands, which would end it */
     if (!is_due(bytes) || !cuda_emu_times->is_idle() || !tsm_calls_hold(0))
         return;
     tsm_inside_enter();

@@ -57,24 +57,36 @@ def check_kernel():
     assert result['verdict'] == DIFFERENT and result['explanation']['cause'] == 'kernel', result
 
 
+def until_different(trace, **settings):
+    """What commands that nothing orders give is chance: a replay of several that differs, and what it says as text."""
+    for _ in range(30):
+        result = replay(trace, **settings)
+        if result['verdict'] == DIFFERENT:
+            break
+    else:
+        raise AssertionError(f'{trace}: always the same')
+    for _ in range(30):
+        told = run([BIN / 'tracesmith', 'replay', '--device', 'emu', trace], **settings)
+        if told.returncode == 1:
+            return result, told.stderr
+    raise AssertionError(f'{trace}: always the same')
+
+
 def check_unordered():
     """Commands that nothing orders are named, both; with the order that lacks, there is no difference."""
-    for way in ('wait', 'aside'):
-        for observed in ('0', '1'):
-            trace = record(f'{way}-{observed}.sbt', 'wrong', way, TS_ACCESSES=observed, **FIFO)
-            result = replay(trace, **REVERSE)
-            if way == 'aside' and result['verdict'] == SAME:
-                continue  # the wait of the host lets all of it run
-            explained = result['explanation']
-            assert result['verdict'] == DIFFERENT and explained['cause'] == 'unordered', result
-            pair = [command(trace, explained[key]) for key in ('other_seq', 'seq')]
-            assert [r['call'] for r in pair] == ['cuLaunchKernel'] * 2 and pair[0]['stream'] != pair[1]['stream'], pair
-            # What the device saw is said to be so.
-            assert (' use memory' if observed == '1' else ' may use memory') in explained['why'], explained
-            told = run([BIN / 'tracesmith', 'replay', '--device', 'emu', trace], **REVERSE)
-            assert told.returncode == 1 and 'unordered work: record' in told.stderr, told
-            fixed = record(f'{way}-fixed.sbt', 'wrong', way, 'fixed', **FIFO)
-            assert replay(fixed, **REVERSE)['verdict'] == SAME
+    for observed in ('0', '1'):
+        trace = record(f'wait-{observed}.sbt', 'wrong', 'wait', TS_ACCESSES=observed, **FIFO)
+        result, told = until_different(trace, **REVERSE)
+        explained = result['explanation']
+        assert explained['cause'] == 'unordered', result
+        pair = [command(trace, explained[key]) for key in ('other_seq', 'seq')]
+        assert [r['call'] for r in pair] == ['cuLaunchKernel'] * 2 and pair[0]['stream'] != pair[1]['stream'], pair
+        # What the device saw is said to be so.
+        assert (' use memory' if observed == '1' else ' may use memory') in explained['why'], explained
+        assert 'unordered work: record' in told, told
+    fixed = record('fixed.sbt', 'wrong', 'wait', 'fixed', **FIFO)
+    for _ in range(3):
+        assert replay(fixed, **REVERSE)['verdict'] == SAME
 
 
 def check_switched_off():
@@ -84,6 +96,16 @@ def check_switched_off():
         result = replay(trace, *options, TS_EMU_NOOP='1')
         assert result['verdict'] == DIFFERENT and 'explanation' not in result, (options, result)
     assert 'explanation' not in replay(trace)
+
+
+def check_silent():
+    """What kernels print comes once, and not into --json."""
+    trace = record('prints.sbt', 'prints')
+    end = records(trace)[-1]['seq']
+    for options in ([], ['--json']):
+        done = run([BIN / 'tracesmith', 'replay', '--device', 'emu', '--range', f'0:{end}', *options, trace])
+        assert (done.stdout + done.stderr).count('line of 0') == 1, done
+        assert not options or json.loads(done.stdout)['verdict'] == NOTHING, done
 
 
 def check_part_memory():

@@ -78,7 +78,7 @@ def check_default():
 def check_output():
     """The program sees nothing of it, and a replay gives the same."""
     for words in (['saxpy'], ['pipeline', '3'], ['threads'], ['functions'], ['graphs'], ['captures'], ['values'], ['pools'],
-                  ['managed'], ['rounds'], ['staging'], ['twins'], ['releases'], ['conditional']):
+                  ['managed'], ['rounds'], ['staging'], ['twins'], ['releases'], ['conditional'], ['ends', '600']):
         plain = run([PROGRAMS / words[0], *words[1:]], LD_LIBRARY_PATH=str(EMU))
         name = f'output-{words[0]}.sbt'
         recorded = run([PROGRAMS / words[0], *words[1:]], LD_LIBRARY_PATH=str(EMU), LD_PRELOAD=os.environ['TEST_CAPTURE'],
