@@ -108,6 +108,12 @@ def check_fatbin():
     name = pathlib.Path('fat') / code['hash']
     assert name.with_suffix('.fatbin').read_bytes() == image and name.with_suffix('.1.ptx').read_text() == PTX
     assert name.with_suffix('.0.cubin').read_bytes()[:len(CUBIN)] == CUBIN
+    # Types of arguments are PTX's, though the machine code comes first; without PTX they are guessed.
+    view = run([BIN / 'tracesmith', 'view', trace]).stdout
+    assert re.search(r'cuLaunchKernel clean<<<1, 64>>>.*arguments=\(0x[0-9a-f]+ #\d+, 6\)', view), view
+    pathlib.Path('untyped.fatbin').write_bytes(fatbin((80, CUBIN), (75, PTX.replace('.u32 value', '.b32 value'))))
+    view = run([BIN / 'tracesmith', 'view', record('untyped.sbt', 'replaced', 'untyped.fatbin', 'plain', 'capture', 'modules')]).stdout
+    assert re.search(r'clean<<<1, 64>>>.*arguments=\(0x[0-9a-f]+ #\d+, 0x6\)', view) and re.search(r', 0x1e ~30\)', view), view
     # No disassembler; one that says evil things; one that fails.
     os.mkdir('path')
     shown = ask(0, trace, '--disassemble', PATH='/nowhere').stdout

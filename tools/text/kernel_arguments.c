@@ -19,6 +19,7 @@
 #include "tools/text/param_kind.h"
 #include "tracesmith/error.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define NO_MEMORY   "out of memory for the parameters of kernels"
@@ -34,6 +35,7 @@ struct param {
 struct signature {
     char *name;
     uint32_t count;
+    bool is_typed; /* some parameter has a type */
     struct param params[];
 };
 
@@ -150,12 +152,28 @@ static enum sbt_field_type number_of(const struct cuda_param *param)
     return param->type == CUDA_PARAM_UNSIGNED && param->size < 8 ? SBT_FIELD_UINT : SBT_FIELD_HEX;
 }
 
+/* Returns the function as machine code of the same fatbin has it, without types. */
+static struct signature *untyped(const struct parse *parse, const struct cuda_signature *found)
+{
+    const uint64_t place =
+        tsm_map_get(&parse->known->functions, tsm_hash64(found->name, found->name_size), 0);
+    struct signature *s = (struct signature *)(uintptr_t)place; /* NOLINT: an address of ours */
+
+    return s && !s->is_typed && s->count == found->count && strlen(s->name) == found->name_size &&
+                   !memcmp(s->name, found->name, found->name_size)
+               ? s
+               : NULL;
+}
+
 static void add_cuda_function(void *context, const struct cuda_signature *found)
 {
     struct signature *s = add_function(context, found->name, found->name_size, found->count);
 
+    if (!s)
+        s = untyped(context, found);
     for (uint32_t i = 0; s && i < found->count; i++) {
         const struct cuda_param *param = &found->params[i];
+        s->is_typed |= param->type != CUDA_PARAM_BITS;
         s->params[i] = (struct param){
             .offset = param->offset, .size = param->size, .number = number_of(param)};
         tsm_param_kind(s->params[i].kind, param);
@@ -323,12 +341,33 @@ static uint64_t find_allocation(const struct tsm_kernel_arguments *k, const stru
     return tsm_map_get(&k->allocated, allocation->start, UINT64_MAX);
 }
 
+/* Appends how 32 bits of an unknown type may be read: as a number of few digits, or as a float of
+ * usual size whose last bits are not needed. */
+static void put_guess(struct tsm_text_line *line, uint32_t bits)
+{
+    const double value = float_number(bits, SBT_FIELD_F32);
+    const bool is_float = !(bits & 0xff) && fabs(value) >= 1e-6 && fabs(value) <= 1e9;
+    char text[40];
+
+    if (bits > 9 && bits < 1u << 20)
+        tsm_format(text, sizeof(text), " ~%u", bits);
+    else if (bits > UINT32_MAX - (1u << 20))
+        tsm_format(text, sizeof(text), " ~%d", (int)bits);
+    else if (is_float)
+        tsm_format(text, sizeof(text), " ~%g", value);
+    else
+        return;
+    tsm_text_line_text(line, text);
+}
+
 static void put_address(const struct tsm_kernel_arguments *k, struct tsm_text_line *line,
                         const struct param *param, uint64_t value)
 {
     uint64_t at, seq = find_allocation(k, param, value, &at);
 
     tsm_text_line_hex(line, value);
+    if (param->size == 4)
+        put_guess(line, (uint32_t)value);
     if (seq == UINT64_MAX)
         return;
     tsm_text_line_text(line, " #");

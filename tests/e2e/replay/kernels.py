@@ -123,6 +123,20 @@ def check_settings(image):
     expect(0, trace, '--dry-run', f'--replace-kernel=step={good}')
 
 
+def check_checkpoints(image):
+    """From a checkpoint on, with variables that hold what they held then."""
+    trace = record('checkpoints.sbt', 'replaced', image, TS_CHECKPOINT='30')
+    info = json.loads(run([BIN / 'tracesmith', 'info', '--json', trace]).stdout)
+    good = write('good.ptx', OLD + VARIABLES + HELPER + STEP.format(combine=SAME_COMBINE, more=1))
+    bad = write('bad.ptx', OLD + VARIABLES + HELPER + STEP.format(combine=COMBINE, more=2))
+    assert info['checkpoints'], info
+    for checkpoint in info['checkpoints']:
+        part = f'--range={checkpoint["seq"] + 1}:{info["records"]}'
+        done = expect(0, trace, part, f'--replace-kernel=step={good}', said=f'from checkpoint {checkpoint["number"]} ')
+        assert ', 1 kernel replaced' in done.stdout, done
+        expect(1, trace, part, f'--replace-kernel=step={bad}')
+
+
 def refusals():
     """What is said of files that do not fit, and the option."""
     step = STEP.format(combine=COMBINE, more=1)
@@ -238,6 +252,7 @@ def main():
             write(name, image)
         check_ways('module.ptx')
         check_settings('module.fatbin')
+        check_checkpoints('module.ptx')
         check_refused('module.ptx')
         check_cut('module.ptx')
         check_mangled()
