@@ -132,7 +132,16 @@ static int name(struct tsm_explanation *out, struct sbt_reader *reader,
 {
     struct tsm_dependency_graph graph = {0};
     struct tsm_contributors c = {0};
-    int error = tsm_dependency_graph_make(&graph, reader, true);
+    int error;
+
+    if (sbt_reader_totals(reader)->record_count > TSM_SEARCHED_RECORDS_MAX) {
+        tsm_format(out->text, sizeof(out->text),
+                   "%s; the trace is too long to search it for the commands",
+                   out->cause == TSM_EXPLAINED_KERNEL ? "the kernel itself, not an order"
+                                                      : "unordered work");
+        return 0;
+    }
+    error = tsm_dependency_graph_make(&graph, reader, true);
     const struct tsm_dependency_node *node =
         error ? NULL : tsm_dependency_graph_find(&graph, d->seq);
 

@@ -20,7 +20,7 @@ struct tsm_explanation {
     bool has_pair;
     uint64_t seq, other_seq;      /* a pair: the later one first; KERNEL: `seq` is of the last
                                      kernel that may have written the bytes, or of the command that
-                                     gave them */
+                                     gave them; 0: not searched */
     uint64_t address, byte_count; /* a pair: that both access; 0, 0: not known */
     char text[512];               /* one sentence */
 };

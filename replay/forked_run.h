@@ -7,6 +7,9 @@
 
 #include "replay/run_log.h"
 
+/* Of longer traces what commands access is not searched: it takes 100 bytes a command and more. */
+#define TSM_SEARCHED_RECORDS_MAX 5000000u
+
 struct tsm_forked_run {
     const struct tsm_replay_options *options;
     const char *schedule; /* of the software GPU: "fifo", "reverse", "random:7" */

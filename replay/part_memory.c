@@ -176,7 +176,10 @@ int tsm_part_memory_compare(struct tsm_part_memory *out, struct sbt_reader *read
 {
     struct tsm_replay_options chosen = *options, all = *options;
     struct places part = {0}, whole = {0};
-    int error = find_end(&chosen.filter.seq_end, reader, &options->filter);
+    int error =
+        sbt_reader_totals(reader)->record_count > TSM_SEARCHED_RECORDS_MAX
+            ? tsm_fail(TSM_E_LIMIT, "the trace has more than %u records", TSM_SEARCHED_RECORDS_MAX)
+            : find_end(&chosen.filter.seq_end, reader, &options->filter);
 
     *out = (struct tsm_part_memory){0};
     all.filter = (struct sbt_filter){.seq_end = chosen.filter.seq_end};

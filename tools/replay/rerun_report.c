@@ -83,7 +83,7 @@ static void put_explanation(struct tsm_json *json, const struct tsm_explanation 
     tsm_json_open(json, '{');
     tsm_json_put_string(json, "cause", tsm_explained_name(e->cause));
     tsm_json_put_string(json, "why", e->text);
-    if (e->has_pair || e->cause == TSM_EXPLAINED_KERNEL)
+    if (e->has_pair || (e->cause == TSM_EXPLAINED_KERNEL && e->seq))
         tsm_json_put_u64(json, "seq", e->seq);
     if (e->has_pair)
         tsm_json_put_u64(json, "other_seq", e->other_seq);

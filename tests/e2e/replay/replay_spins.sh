@@ -20,7 +20,8 @@ for setting in TS_CHECKSUM=sync TS_CHECKSUM=command TS_CHECKPOINT=1; do
         chosen 3 || continue
         export "${setting?}"
         same_output spins $way
-        unset TS_CHECKSUM TS_CHECKPOINT
+        export TS_CHECKSUM=off
+        unset TS_CHECKPOINT
         status 0 replay t.sbt $patience
     done
 done
@@ -46,7 +47,7 @@ for r in map(json.loads, sys.stdin):
     if r.get("call") == sys.argv[1]:
         print(r["seq"])' "$1"
 }
-status 3 replay t.sbt $patience --range "0:$(($(number cuStreamSynchronize | head -1) + 1))"
+status 3 replay t.sbt --once $patience --range "0:$(($(number cuStreamSynchronize | head -1) + 1))"
 
 # Other values are never the same, and what may be due to the moment is not known (row C9).
 "$TEST_PROGRAMS/alter_trace" t.sbt other.sbt slot "$(number cuMemsetD32_v2)" 1:5
