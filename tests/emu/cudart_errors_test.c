@@ -4,6 +4,8 @@
  * Names and texts. Two devices.
  */
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/emu/cudart_test.h"
 
@@ -177,6 +179,33 @@ static void own_context(void)
     CHECK_EQ_INT(cudaGetLastError(), cudaErrorInvalidValue);
 }
 
+/* A child of fork() has no device, as with NVIDIA's driver. */
+static void forked(void)
+{
+    int status = -1;
+    void *p;
+    pid_t child = fork();
+
+    if (!child)
+        _exit(cudaMalloc(&p, 4) == cudaErrorInitializationError &&
+                      cudaGetLastError() == cudaErrorInitializationError
+                  ? 0
+                  : 1);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    OK(cudaMalloc(&p, 4));
+    OK(cudaFree(p));
+}
+
+static void *left;
+
+/* After the driver's end calls fail, and do not crash. */
+static void at_exit(void)
+{
+    if (cudaFree(left) != cudaErrorCudartUnloading)
+        _exit(7);
+}
+
 static void versions(void)
 {
     int driver = 0, runtime = 0;
@@ -200,6 +229,7 @@ int main(void)
 {
     struct test_image image = {0};
 
+    CHECK(atexit(at_exit) == 0); /* before the driver is initialised, so that it comes later */
     test_register_ptx(&image, 70, fault_text);
     test_function(&image, &fault_stub, "fault");
     kept();
@@ -208,7 +238,9 @@ int main(void)
     devices();
     own_context();
     versions();
+    forked();
     broken();
     test_finish(&image);
+    OK(cudaMalloc(&left, 4));
     return check_result();
 }

@@ -266,8 +266,48 @@ static void into_a_graph(void)
     CHECK_EQ_INT(type, CU_GRAPH_NODE_TYPE_EVENT_RECORD);
     OK(cuGraphNodeGetDependencies(nodes[1], nodes, &count));
     CHECK(count == 1 && nodes[0] == first);
+    /* The graph need not be asked for: the program has given it. */
+    OK(cuStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuStreamEndCapture(stream, NULL));
+    OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    FAILS(cuStreamEndCapture(stream, NULL), CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamEndCapture(stream, &same));
+    OK(cuGraphDestroy(same));
     OK(cuGraphDestroy(graph));
     OK(cuStreamDestroy_v2(stream));
+}
+
+/* A stream that the first one has waited for may be destroyed before the end; one that it has not
+ * waited for may not. */
+static void streams_go(void)
+{
+    for (int is_joined = 0; is_joined < 2; is_joined++) {
+        CUstream first = new_stream(), other = new_stream();
+        CUgraph graph = NULL;
+        CUevent fork, join;
+        CUdeviceptr p;
+
+        OK(cuMemAlloc_v2(&p, 8));
+        OK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+        OK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+        OK(cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        send_store(first, p, 1);
+        OK(cuEventRecord(fork, first));
+        OK(cuStreamWaitEvent(other, fork, 0));
+        send_store(other, p, 2);
+        OK(cuEventRecord(join, other));
+        if (is_joined)
+            OK(cuStreamWaitEvent(first, join, 0));
+        OK(cuStreamDestroy_v2(other));
+        FAILS(cuStreamEndCapture(first, &graph),
+              is_joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        if (is_joined)
+            OK(cuGraphDestroy(graph));
+        OK(cuEventDestroy_v2(fork));
+        OK(cuEventDestroy_v2(join));
+        OK(cuStreamDestroy_v2(first));
+        OK(cuMemFree_v2(p));
+    }
 }
 
 int main(void)
@@ -282,6 +322,7 @@ int main(void)
     forbidden();
     threads(context);
     into_a_graph();
+    streams_go();
     OK(cuCtxDestroy_v2(context));
     return check_result();
 }

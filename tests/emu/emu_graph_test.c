@@ -220,6 +220,37 @@ static void memory(void)
     OK(cuGraphDestroy(graph));
 }
 
+/* Memory that a graph leaves allocated is freed by the program, in either way, before the next
+ * launch has it again at the same address. */
+static void memory_left(void)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}},
+        .bytesize = 4};
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node, fill;
+    unsigned to = 0;
+
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    CUDA_MEMSET_NODE_PARAMS params = {alloc.dptr, 0, 9, 4, 1, 1};
+    OK(cuGraphAddMemsetNode(&fill, graph, &node, 1, &params, NULL));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 4; i++) {
+        launch(exec);
+        OK(cuMemcpyDtoH_v2(&to, alloc.dptr, 4));
+        CHECK_EQ_INT(to, 9);
+        to = 0;
+        OK(i % 2 ? cuMemFreeAsync(alloc.dptr, NULL) : cuMemFree_v2(alloc.dptr));
+        FAILS(cuMemFree_v2(alloc.dptr), CUDA_ERROR_INVALID_VALUE);
+        FAILS(cuMemFreeAsync(alloc.dptr, NULL), CUDA_ERROR_INVALID_VALUE);
+    }
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
 /* A record in the graph, a wait for it in a stream; a value written and waited for. */
 static void events_and_values(void)
 {
@@ -326,6 +357,7 @@ int main(void)
     copies_and_host();
     child_and_update();
     memory();
+    memory_left();
     memory_figures();
     events_and_values();
     user_objects_and_pictures();

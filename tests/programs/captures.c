@@ -217,7 +217,7 @@ static void by_hand(CUstream stream)
     CU(cuGraphExecDestroy(exec));
     CU(cuStreamBeginCaptureToGraph(stream, graph, &node, NULL, 1, CU_STREAM_CAPTURE_MODE_GLOBAL));
     launch_mix(memory, 8, stream);
-    CU(cuStreamEndCapture(stream, &graph));
+    CU(cuStreamEndCapture(stream, NULL)); /* it is known */
     exec = instantiate(graph);
     run(exec, stream);
     CU(cuMemcpyDtoH_v2(out, memory, SIZE));

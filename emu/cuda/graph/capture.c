@@ -325,8 +325,8 @@ static CUresult begin(CUstream handle, CUgraph graph, const CUgraphNode *after,
     return result;
 }
 
-/* Has the first stream waited for all that the others did? */
-static bool is_joined(const struct emu_capture *c)
+/* Marks the nodes that the first stream has waited for. */
+static void mark_joined(const struct emu_capture *c)
 {
     const struct emu_edges *end = c->origin->captured;
 
@@ -340,11 +340,33 @@ static bool is_joined(const struct emu_capture *c)
         for (size_t k = 0; k < before->count && c->graph->nodes[i]->mark; k++)
             before->items[k].node->mark = 1;
     }
-    for (size_t s = 0; s < c->stream_count; s++)
-        for (size_t i = 0; i < c->streams[s]->captured->count; i++)
-            if (!c->streams[s]->captured->items[i].node->mark)
-                return false;
+}
+
+static bool is_marked(const struct emu_edges *end)
+{
+    for (size_t i = 0; i < end->count; i++)
+        if (!end->items[i].node->mark)
+            return false;
     return true;
+}
+
+/* Tests whether the first stream has waited for all that the others did. */
+static bool is_joined(const struct emu_capture *c)
+{
+    mark_joined(c);
+    for (size_t s = 0; s < c->stream_count; s++)
+        if (!is_marked(c->streams[s]->captured))
+            return false;
+    return true;
+}
+
+/* A stream that the first one has waited for may go. */
+static bool may_go(const struct emu_capture *c, CUstream stream)
+{
+    if (c->origin == stream)
+        return false;
+    mark_joined(c);
+    return is_marked(stream->captured);
 }
 
 static void finish_capture(struct emu_capture *capture, bool keeps_graph)
@@ -371,11 +393,13 @@ void emu_capture_forget(CUstream stream)
     pthread_mutex_lock(&emu_captures_lock);
     struct emu_capture *c = stream->capture;
     if (c) {
+        bool may = may_go(c, stream);
         for (size_t i = 0; i < c->stream_count; i++)
             if (c->streams[i] == stream)
                 c->streams[i] = c->streams[--c->stream_count];
         leave(stream);
-        break_capture(c, CUDA_SUCCESS);
+        if (!may)
+            break_capture(c, CUDA_SUCCESS);
         /* Nothing else could end it. */
         if (c->origin == stream)
             finish_capture(c, false);
@@ -412,7 +436,8 @@ static CUresult end_locked(CUstream stream, CUgraph *out)
     else if (!is_joined(c))
         result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (!result) {
-        *out = c->graph;
+        if (out)
+            *out = c->graph;
         if (!c->is_given)
             c->graph->is_inner = false;
     }
@@ -425,13 +450,16 @@ static CUresult end(CUstream handle, CUgraph *out, bool per_thread)
     CUstream stream;
     CUresult result = emu_stream_enter(&stream, handle, per_thread);
 
-    if (!result && !out)
-        result = CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
-    *out = NULL;
+    if (out)
+        *out = NULL;
     pthread_mutex_lock(&emu_captures_lock);
-    result = end_locked(stream, out);
+    /* A graph that the program gave needs no name. */
+    if (!out && !(stream->capture && stream->capture->is_given))
+        result = CUDA_ERROR_INVALID_VALUE;
+    else
+        result = end_locked(stream, out);
     pthread_mutex_unlock(&emu_captures_lock);
     return result;
 }

@@ -83,6 +83,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
     CUcontext context;
     CUresult result = dptr ? emu_enter_free(&context) : emu_enter(&context);
     struct emu_memory memory;
+    bool stays = false;
 
     if (result || !dptr)
         return result;
@@ -98,7 +99,9 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
     if (memory.kind == EMU_MEMORY_IMPORTED)
         return emu_share_close(dptr, 1u << EMU_SHARE_POOL | 1u << EMU_SHARE_EXTERNAL);
     if (memory.kind == EMU_MEMORY_POOL)
-        emu_pool_forget(dptr);
+        result = emu_pool_free(dptr, &stays);
+    if (result || stays)
+        return result;
     return emu_memory_remove(dptr, 1u << EMU_MEMORY_DEVICE | 1u << EMU_MEMORY_MANAGED |
                                        1u << EMU_MEMORY_POOL);
 }

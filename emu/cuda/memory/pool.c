@@ -195,19 +195,7 @@ void emu_pool_measure(CUmemoryPool pool, size_t *used, size_t *high, bool reset)
     pthread_mutex_unlock(&lock);
 }
 
-void emu_pool_forget(uint64_t address)
-{
-    pthread_mutex_lock(&lock);
-    struct block *block = find_block(address);
-    if (block) {
-        block->pool->used -= block->size;
-        free_block(block);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-/* ---- the two commands ---- */
-
+/* One of the two commands: memory begins to be the program's, or ends. */
 struct step {
     uint64_t address;
     size_t size;
@@ -215,6 +203,34 @@ struct step {
     uint32_t stack; /* host stack of the call */
     CUdevice device;
 };
+
+static void make_unusable(struct emu_memory *memory, void *user);
+
+CUresult emu_pool_free(uint64_t address, bool *stays)
+{
+    struct step step = {.address = address, .stack = emu_stack_take()};
+    CUresult result = CUDA_SUCCESS;
+
+    *stays = false;
+    pthread_mutex_lock(&lock);
+    struct block *block = block_at(address);
+    if (block && block->is_freed && block->is_graphs)
+        result = CUDA_ERROR_INVALID_VALUE;
+    else if (block && !block->is_freed) {
+        block->pool->used -= block->size;
+        *stays = block->is_graphs;
+        if (*stays)
+            set_freed(block, true);
+        else
+            free_block(block);
+    }
+    pthread_mutex_unlock(&lock);
+    if (*stays)
+        emu_memory_change(address, make_unusable, &step);
+    return result;
+}
+
+/* ---- the two commands ---- */
 
 static void make_usable(struct emu_memory *memory, void *user)
 {

@@ -42,8 +42,9 @@ void emu_pool_measure(CUmemoryPool pool, size_t *used, size_t *high, bool reset)
  * been waited for. */
 void emu_pool_release(CUcontext context, CUstream stream);
 
-/* The memory that begins at `address` is freed like any other: no effect when it is of no pool. */
-void emu_pool_forget(uint64_t address);
+/* Frees the memory that begins at `address` like any other; no effect when it is of no pool.
+ * *stays: it belongs to a node of a graph, whose next launch has it at the same address. */
+CUresult emu_pool_free(uint64_t address, bool *stays);
 
 /* The blocks of a context that is going. */
 void emu_context_forget_blocks(CUcontext context);

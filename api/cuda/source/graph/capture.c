@@ -216,7 +216,21 @@ void cuda_captures_check(void)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-/* A capture that went wrong ends, too, with an error and without a graph. */
+/* The graph that a stream captures into. */
+static CUgraph graph_of(CUstream stream, bool per_thread)
+{
+    CUstreamCaptureStatus status;
+    CUgraph graph = NULL;
+
+    if (!status_of(stream, per_thread) ||
+        real.cuStreamGetCaptureInfo_v2(!stream && per_thread ? CU_STREAM_PER_THREAD : stream,
+                                       &status, NULL, &graph, NULL, NULL) != CUDA_SUCCESS)
+        return NULL;
+    return graph;
+}
+
+/* A capture that went wrong ends, too, with an error and without a graph. A program that gave the
+ * graph need not ask for it. */
 static CUresult end(uint32_t type, CUresult (*real_end)(CUstream, CUgraph *), CUstream stream,
                     bool per_thread, CUgraph *graph)
 {
@@ -224,6 +238,7 @@ static CUresult end(uint32_t type, CUresult (*real_end)(CUstream, CUgraph *), CU
     struct tsm_call call;
     CUresult result;
     bool begun = tsm_call_begin(&call, type), is_over;
+    CUgraph given = graph ? NULL : graph_of(stream, per_thread);
 
     result = real_end(stream, graph);
     is_over = result == CUDA_SUCCESS || (was && !status_of(stream, per_thread));
@@ -234,8 +249,9 @@ static CUresult end(uint32_t type, CUresult (*real_end)(CUstream, CUgraph *), CU
     tsm_call_returned(&call, result, !is_over);
     tsm_call_slot(&call,
                   cuda_stream_slot(per_thread ? cuda_stream_ptsz(stream) : cuda_stream(stream)));
-    tsm_call_slot(&call, result == CUDA_SUCCESS && *graph
-                             ? cuda_id_shared(CUDA_OBJECT_GRAPH, CUDA_SLOT(*graph), 0, NULL)
+    given = graph ? *graph : given;
+    tsm_call_slot(&call, result == CUDA_SUCCESS && given
+                             ? cuda_id_shared(CUDA_OBJECT_GRAPH, CUDA_SLOT(given), 0, NULL)
                              : 0);
     tsm_call_commit(&call);
     return result;
