@@ -504,7 +504,7 @@ static int make(struct tsm_replay *p)
                          "shaders",
                          sbt_reader_name(p->reader));
     if (!error && p->options.kernel_count && !(p->backend->report && p->backend->report->replaced))
-        error = tsm_fail(TSM_E_UNSUPPORTED, "%s: only kernels of CUDA can be replaced",
+        error = tsm_fail(TSM_E_UNSUPPORTED, "%s: only kernels of CUDA and HSA can be replaced",
                          sbt_reader_name(p->reader));
     if (!error)
         error = init_verify(p);

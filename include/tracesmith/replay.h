@@ -76,7 +76,7 @@ struct tsm_shader_replacement {
  * the module's, in PTX. */
 struct tsm_kernel_replacement {
     const char *name; /* of the recorded kernel, as its module has it: "_Z3addPfi" */
-    const char *path; /* PTX, or code for the device */
+    const char *path; /* PTX, or code for the device; HSA: a code object */
     const char *from; /* kernel in it; NULL: the one of the same name, or its only one */
 };
 
@@ -139,7 +139,7 @@ struct tsm_replay_options {
     const struct tsm_inspect *inspect; /* NULL: nothing is inspected */
     const struct tsm_shader_replacement *shaders;
     size_t shader_count;
-    const struct tsm_kernel_replacement *kernels; /* CUDA */
+    const struct tsm_kernel_replacement *kernels; /* CUDA, HSA */
     size_t kernel_count;
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void (*on_difference)(void *user, const struct tsm_difference *difference);

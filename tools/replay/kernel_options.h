@@ -39,7 +39,7 @@ void tsm_kernel_options_finish(struct tsm_kernel_values *values);
     {                                                                                              \
         .name = "replace-kernel", .type = TSM_OPTION_PARSED, .offset = TSM_FIELD(values, kernels), \
         .argument = "NAME=FILE[:KERNEL]", .parse = tsm_kernel_option_parse,                        \
-        .help = "CUDA: launch the kernel in FILE (PTX, or machine code for the device) in the "    \
+        .help = "CUDA, HSA: launch the kernel in FILE (PTX, or code for the device) in the "       \
                 "place of the recorded kernel NAME: as the code has it, demangled, or a pattern "  \
                 "(`tracesmith code` lists them). FILE's is the one of the same name, or its only " \
                 "one, or KERNEL. May be given more than once.",                                    \

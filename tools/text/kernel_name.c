@@ -21,10 +21,19 @@ static bool is_plain(const char *wanted, const char *plain)
            (length == end - begin && strncmp(wanted, plain + begin, length) == 0);
 }
 
+/* HSA calls the kernel "add" "add.kd". */
+static bool is_stem(const char *wanted, const char *name)
+{
+    const size_t length = strlen(wanted);
+
+    return strncmp(wanted, name, length) == 0 && strcmp(name + length, ".kd") == 0;
+}
+
 bool tsm_kernel_name_matches(const char *wanted, const char *name)
 {
     char *plain = tsm_demangle(name);
-    const bool matches = strcmp(wanted, name) == 0 || fnmatch(wanted, name, 0) == 0 ||
+    const bool matches = strcmp(wanted, name) == 0 || is_stem(wanted, name) ||
+                         fnmatch(wanted, name, 0) == 0 ||
                          (plain && (is_plain(wanted, plain) || fnmatch(wanted, plain, 0) == 0));
 
     free(plain);

@@ -2,7 +2,7 @@
  *
  * Names of kernels as users give them: as the code has it ("_Z3addPfi"), as people write it
  * ("void n::add<float>(float*, int)", or "add" alone), or a pattern of a shell for either
- * ("*add*").
+ * ("*add*"). HSA's ".kd" may be left out.
  */
 #ifndef TOOLS_TEXT_KERNEL_NAME_H
 #define TOOLS_TEXT_KERNEL_NAME_H

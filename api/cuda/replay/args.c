@@ -50,6 +50,8 @@ int cuda_args_end(struct cuda_args *args, CUresult result)
         cuda_clock_behind(args->replay, false);
     }
     if (result != CUDA_SUCCESS && !args->error)
+        args->error = cuda_replace_failed(args->replay, args->record, result);
+    if (result != CUDA_SUCCESS && !args->error)
         args->error = cuda_fail(args->driver, schema ? schema->name : "call", result);
     return args->error;
 }

@@ -9,8 +9,6 @@
  */
 #include "api/cuda/replay/state.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +19,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/text.h"
-
-#define FILE_SIZE_MAX (256u << 20)
+#include "replay/replacement.h"
 
 struct signature {
     struct cuda_param *params;
@@ -64,25 +61,6 @@ struct cuda_stand_in {
 
 /* ---- files ------------------------------------------------------------------------------------
  */
-
-static int read_file(struct cuda_replacement *r)
-{
-    const char *path = r->wanted->path;
-    FILE *file = fopen(path, "rb");
-    uint8_t *fitting;
-
-    if (!file)
-        return tsm_fail(TSM_E_IO, "%s: cannot be opened: %s", path, tsm_errno_text(errno));
-    r->image = malloc(FILE_SIZE_MAX + 1);
-    r->size = r->image ? fread(r->image, 1, FILE_SIZE_MAX, file) : 0;
-    fclose(file);
-    fitting = r->size ? realloc(r->image, r->size + 1) : NULL; /* gives back what is not needed */
-    if (!fitting)
-        return tsm_fail(TSM_E_FORMAT, "%s: is empty, or there is no memory for it", path);
-    r->image = fitting;
-    r->image[r->size] = 0;
-    return 0;
-}
 
 static const char *wanted_name(const struct cuda_replacement *r)
 {
@@ -135,7 +113,7 @@ static int open_file(struct cuda_replay *replay, struct cuda_replacement *r)
 {
     const char *path = r->wanted->path;
     const bool is_emu = replay->library.is_emu;
-    int error = read_file(r);
+    int error = tsm_replacement_read(&r->image, &r->size, path);
 
     if (error)
         return error;
@@ -430,17 +408,37 @@ static CUresult load(const struct cuda_real *driver, const struct cuda_replaceme
     return result;
 }
 
-static int refuse(const struct cuda_real *driver, const char *path, CUresult result, char *log)
+static const char *error_name(const struct cuda_real *driver, CUresult result)
 {
     const char *name = NULL;
 
-    if (driver->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
-        name = "an error without a name";
+    return driver->cuGetErrorName(result, &name) == CUDA_SUCCESS && name
+               ? name
+               : "an error without a name";
+}
+
+static int refuse(const struct cuda_real *driver, const char *path, CUresult result, char *log)
+{
     log[LOG_SIZE - 1] = '\0';
     log[strcspn(log, "\n")] = '\0';
     tsm_text_disarm(log);
-    return tsm_fail(TSM_E_DEVICE, "%s: the driver does not load it: %s%s%s", path, name,
-                    *log ? ": " : "", log);
+    return tsm_fail(TSM_E_DEVICE, "%s: the driver does not load it: %s%s%s", path,
+                    error_name(driver, result), *log ? ": " : "", log);
+}
+
+int cuda_replace_failed(const struct cuda_replay *replay, const struct sbt_record *record,
+                        CUresult result)
+{
+    const struct cuda_replacements *all = &replay->replacements;
+    size_t at = 0;
+
+    if (!cuda_replace_image(replay, record, NULL))
+        return 0;
+    while (at + 1 < all->count && !all->list[at].is_spliced)
+        at++;
+    return tsm_fail(TSM_E_DEVICE,
+                    "%s: the driver does not load the recorded module with its kernel in it: %s",
+                    all->list[at].wanted->path, error_name(&replay->library.calls, result));
 }
 
 static int stand_in(struct cuda_replay *replay, enum cuda_object object, uint64_t id, size_t index,

@@ -241,6 +241,10 @@ int cuda_replace_open(struct cuda_replay *replay);
 /* Returns what to load in the place of the image of a record. */
 const void *cuda_replace_image(const struct cuda_replay *replay, const struct sbt_record *record,
                                const void *image);
+/* The record could not be carried out: TSM_E_DEVICE and a message if it loads an image that another
+ * one took the place of, else 0. */
+int cuda_replace_failed(const struct cuda_replay *replay, const struct sbt_record *record,
+                        CUresult result);
 /* The record got a function: puts the one that takes its place into *function. */
 int cuda_replace_function(struct cuda_replay *replay, const struct sbt_record *record,
                           const void **function);

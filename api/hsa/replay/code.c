@@ -337,6 +337,19 @@ static void find_info(const struct executable_state *executable, const char *nam
     }
 }
 
+/* Puts the kernel of a file in the place of a recorded one, if one is wanted. */
+static int replace(struct hsa_replay *replay, const struct executable_state *executable,
+                   uint64_t agent, const char *name, struct hsa_kernel_state *kernel)
+{
+    struct hsa_replacement *r = hsa_replace_find(replay, name);
+    int error = 0;
+
+    for (uint32_t i = 0; r && i < LOADED_MAX && i < executable->loaded_count && !error; i++)
+        error = hsa_replace_check(r, executable->loaded[i]->data, executable->loaded[i]->size);
+    return r && !error ? hsa_replace_take(replay, r, hsa_agents_agent(replay, agent), kernel)
+                       : error;
+}
+
 int replay_hsa_kernel(struct hsa_replay *replay, const struct sbt_record *record)
 {
     uint64_t executable = hsa_slot(record, SLOT_hsa_kernel_executable);
@@ -354,8 +367,11 @@ int replay_hsa_kernel(struct hsa_replay *replay, const struct sbt_record *record
     replay->calls.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
                                                  &kernel->object);
     find_info(executable_find(replay, executable), name, kernel);
-    error = hsa_object_add(replay, HSA_OBJECT_KERNEL, hsa_slot(record, SLOT_hsa_kernel_kernel),
-                           (uint64_t)(uintptr_t)kernel);
+    error = replace(replay, executable_find(replay, executable),
+                    hsa_slot(record, SLOT_hsa_kernel_agent), name, kernel);
+    if (!error)
+        error = hsa_object_add(replay, HSA_OBJECT_KERNEL, hsa_slot(record, SLOT_hsa_kernel_kernel),
+                               (uint64_t)(uintptr_t)kernel);
     if (error)
         free(kernel);
     return error;

@@ -45,6 +45,7 @@ static void backend_close(struct tsm_backend_state *state)
     if (replay->is_up) {
         hsa_signals_finish(replay);
         hsa_virtual_finish(replay);
+        hsa_replace_finish(replay);
         hsa_code_finish(replay);
     }
     hsa_memory_finish(replay);
@@ -102,7 +103,7 @@ static int backend_prepare(struct tsm_backend_state *state)
     error = hsa_agents_open(replay);
     if (!error)
         hsa_memory_reserve(replay);
-    return error;
+    return error ? error : hsa_replace_open(replay);
 }
 
 static uint64_t backend_translated(struct tsm_backend_state *state)
@@ -356,7 +357,13 @@ static const struct tsm_backend_compare compare_table = {
     .last_host_bytes = backend_last_host_bytes,
 };
 
+static uint64_t backend_replaced(struct tsm_backend_state *state)
+{
+    return state->replay.replacements.taken_count;
+}
+
 static const struct tsm_backend_report report_table = {
+    .replaced = backend_replaced,
     .translated = backend_translated,
     .untranslated = backend_untranslated,
 };

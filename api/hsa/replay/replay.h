@@ -294,6 +294,29 @@ struct hsa_kernel_state {
 struct hsa_kernel_state *hsa_kernel_find(const struct hsa_replay *replay, uint64_t id);
 void hsa_code_finish(struct hsa_replay *replay);
 
+/* ---- kernels of files in the place of recorded ones (replace.c) --------------------------------
+ */
+
+struct hsa_replacement;
+
+struct hsa_replacements {
+    struct hsa_replacement *list; /* as options->kernels; NULL: there are none */
+    size_t count;
+    uint64_t taken_count; /* kernels that the program got others for */
+};
+
+/* Reads the files. The runtime is up. */
+int hsa_replace_open(struct hsa_replay *replay);
+/* Returns what replaces the kernel of that name; NULL: it stays. */
+struct hsa_replacement *hsa_replace_find(const struct hsa_replay *replay, const char *name);
+/* Fails if the file has a variable that the recorded code, data[size], has. */
+int hsa_replace_check(const struct hsa_replacement *r, const uint8_t *data, uint64_t size);
+/* Makes `kernel`, a recorded one with all that is known of it, the file's for the agent. Fails if
+ * it does not fit the recorded packets. */
+int hsa_replace_take(struct hsa_replay *replay, struct hsa_replacement *r, hsa_agent_t agent,
+                     struct hsa_kernel_state *kernel);
+void hsa_replace_finish(struct hsa_replay *replay);
+
 /* ---- checkpoints (checkpoint.c) -----------------------------------------------------
  */
 
@@ -330,6 +353,7 @@ struct hsa_replay {
     const struct hsa_kernel_state *untranslated_kernel;
     uint32_t untranslated_offset;
     struct hsa_timing timing;
+    struct hsa_replacements replacements;
 };
 
 int hsa_fail(const struct hsa_replay *replay, const char *call, hsa_status_t status);

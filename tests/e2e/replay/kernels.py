@@ -157,6 +157,8 @@ def refusals():
     yield 'has no kernel "clean" whose parameters are understood; FILE:KERNEL', 'clean', clean.replace('clean', 'a') + clean.replace('clean', 'b')
     yield 'has no kernel "clean"', 'clean', '.func nothing() { ret; }\n'
     yield 'a statement of the PTX does not end', 'step', (everything + step)[:-3]
+    yield 'the driver does not load the recorded module with its kernel in it: CUDA_ERROR_INVALID_PTX', 'step', everything + step.replace(
+        'bar.sync', 'bar.snyc')
     yield 'the driver does not load it: CUDA_ERROR_INVALID_PTX', 'clean', clean.replace('mad.lo.u32', 'mad.low.u32')
 
 
