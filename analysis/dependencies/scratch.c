@@ -141,8 +141,8 @@ static bool reads_some(const struct tsm_access *ranges, size_t count, const stru
     return false;
 }
 
-/* What the command writes may differ, too. Returns false where it leaves the device: then it is a
- * result. */
+/* Notes that what the command writes may differ, too. Returns false where it leaves the device: then
+ * it is a result. */
 static bool spread(const struct tsm_scratch *s, const struct tsm_accessing *c,
                    const struct tsm_access *ranges, struct pending *p)
 {
