@@ -256,6 +256,49 @@ static void variables(void)
     test_finish(&image);
 }
 
+/* __managed__ unsigned shared = 5: the program's code names it by a pointer, and by what that
+ * holds. */
+static void managed(void)
+{
+    static const char text[] = PTX_HEAD ".visible .global .align 4 .u32 plain = 6;\n"
+                                        ".visible .global .attribute(.managed) .align 4 .u32 "
+                                        "shared = 5;\n";
+    static void *shared, *plain;
+    struct test_image image = {0}, wrong = {0};
+    unsigned value = 0;
+    CUlibrary library;
+    CUdeviceptr address;
+    size_t size;
+
+    test_register_ptx(&image, 70, text);
+    __cudaRegisterManagedVar(image.handle, &shared, NULL, "shared", 0, 4, 0, 0);
+    CHECK(!shared && __cudaInitModule(image.handle));
+    if (!CHECK(shared != NULL))
+        return;
+    CHECK_EQ_INT(*(unsigned *)shared, 5);
+    *(unsigned *)shared = 11;
+    OK(cudaMemcpyFromSymbol(&value, shared, 4, 0, cudaMemcpyDeviceToHost));
+    CHECK_EQ_INT(value, 11);
+    value = 12;
+    OK(cudaMemcpyToSymbol(shared, &value, 4, 0, cudaMemcpyHostToDevice));
+    OK(cudaDeviceSynchronize());
+    CHECK_EQ_INT(*(unsigned *)shared, 12);
+    test_finish(&image);
+
+    test_register_ptx(&wrong, 70, text);
+    __cudaRegisterManagedVar(wrong.handle, &plain, NULL, "plain", 0, 4, 0, 0);
+    CHECK(!__cudaInitModule(wrong.handle) && !plain);
+    CHECK(cudaGetLastError() != cudaSuccess);
+    test_finish(&wrong);
+
+    OK(cudaLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+    CHECK_EQ_INT(cuLibraryGetManaged(&address, &size, library, "shared"), CUDA_SUCCESS);
+    CHECK_EQ_INT(size, 4);
+    CHECK_EQ_INT(cuLibraryGetManaged(&address, &size, library, "plain"), CUDA_ERROR_NOT_FOUND);
+    CHECK_EQ_INT(cuLibraryGetManaged(&address, &size, library, NULL), CUDA_ERROR_INVALID_VALUE);
+    OK(cudaLibraryUnload(library));
+}
+
 static void pointers(void)
 {
     cudaPointerAttributes is;
@@ -298,6 +341,7 @@ int main(void)
     arrays();
     array_boxes();
     variables();
+    managed();
     pointers();
     CHECK_EQ_INT(cudaPeekAtLastError(), cudaSuccess);
     return check_result();

@@ -25,8 +25,11 @@ assert not [name for name, kind in ours.items() if kind != 'A' and not name.ends
 missing = {name.removesuffix(suffix) for name, kind in ours.items() if kind in 'Ww'}
 assert len(ours) > 400, len(ours)
 
-# The page lists them: some by what they are for.
+# The page has their number, and lists what is missing: some by what they are for.
 text = ' '.join(open(page).read().split())
+functions = sum(kind != 'A' for kind in ours.values())
+wanted = f'{functions - len(missing)} of the {functions} (?:functions )?of `libcudart.so.{major}`'
+assert re.search(wanted, text), f'{page} must say: {wanted}'
 listed = re.search(r'These exports return `cudaErrorNotSupported`.*?What the driver', text).group()
 graphics = re.compile(r'cuda\w*(GL|EGL|VDPAU|Graphics|Egl)')
 unnamed = sorted(name for name in missing if not graphics.match(name) and f'`{name}`' not in listed)
