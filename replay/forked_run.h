@@ -7,7 +7,8 @@
 
 #include "replay/run_log.h"
 
-/* Of longer traces what commands access is not searched: it takes 100 bytes a command and more. */
+/* Limits the traces that are searched for what commands access: it takes 100 bytes a command, or
+ * more. */
 #define TSM_SEARCHED_RECORDS_MAX 5000000u
 
 struct tsm_forked_run {

@@ -141,8 +141,8 @@ static bool reads_some(const struct tsm_access *ranges, size_t count, const stru
     return false;
 }
 
-/* What the command writes may differ, too. Returns false where it leaves the device: then it is a
- * result. */
+/* Notes that what the command writes may differ, too. Returns false where it leaves the device: then
+ * it is a result. */
 static bool spread(const struct tsm_scratch *s, const struct tsm_accessing *c,
                    const struct tsm_access *ranges, struct pending *p)
 {
@@ -186,7 +186,7 @@ static bool follow_all(const struct tsm_scratch *s, uint64_t seq, struct pending
         for (; freed < c->freed_count && c->freed[freed].seq < c->list[at].seq; freed++)
             if (!take(p, c->freed[freed].start, c->freed[freed].end))
                 return false;
-        if (!follow(s, &c->list[at], p))
+        if (p->count && !follow(s, &c->list[at], p))
             return false;
     }
     return true;
