@@ -186,7 +186,7 @@ static bool follow_all(const struct tsm_scratch *s, uint64_t seq, struct pending
         for (; freed < c->freed_count && c->freed[freed].seq < c->list[at].seq; freed++)
             if (!take(p, c->freed[freed].start, c->freed[freed].end))
                 return false;
-        if (!follow(s, &c->list[at], p))
+        if (p->count && !follow(s, &c->list[at], p))
             return false;
     }
     return true;
