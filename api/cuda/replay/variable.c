@@ -5,7 +5,7 @@
  */
 #include "api/cuda/replay/state.h"
 
-/* Where a call's record has the parts of its answer. */
+/* Slots of a call's answer. */
 struct answer {
     uint32_t address, managed;
 };
