@@ -383,16 +383,23 @@ static bool has(const struct ptx_statement *s, uint16_t mod)
 
 #define NEED_COUNT (sizeof(needs) / sizeof(needs[0]))
 
-/* First need of the opcodes of each letter; NEED_COUNT: there is none. */
-static uint16_t begins[26];
+/* First need of the opcodes that share their first letter and their size; NEED_COUNT: there is
+ * none. `next`: the one after it. */
+#define SIZE_COUNT 24
+static uint16_t first[26][SIZE_COUNT];
+static uint16_t next[NEED_COUNT];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void fill(void)
 {
     for (unsigned letter = 0; letter < 26; letter++)
-        begins[letter] = NEED_COUNT;
-    for (size_t k = NEED_COUNT; k-- > 0;)
-        begins[needs[k].name[0] - 'a'] = (uint16_t)k;
+        for (unsigned size = 0; size < SIZE_COUNT; size++)
+            first[letter][size] = NEED_COUNT;
+    for (size_t k = NEED_COUNT; k-- > 0;) {
+        uint16_t *slot = &first[needs[k].name[0] - 'a'][strlen(needs[k].name)];
+        next[k] = *slot;
+        *slot = (uint16_t)k;
+    }
 }
 
 static bool check_instruction(struct ptx_parser *p)
@@ -402,10 +409,10 @@ static bool check_instruction(struct ptx_parser *p)
     unsigned letter = (unsigned)(t->text[0] - 'a');
 
     pthread_once(&once, fill);
-    for (size_t k = letter < 26 ? begins[letter] : NEED_COUNT;
-         k < NEED_COUNT && needs[k].name[0] == t->text[0]; k++)
-        if (strlen(needs[k].name) == t->size && memcmp(needs[k].name, t->text, t->size) == 0 &&
-            has(s, needs[k].mods[0]) && has(s, needs[k].mods[1]) &&
+    for (size_t k = letter < 26 && t->size < SIZE_COUNT ? first[letter][t->size] : NEED_COUNT;
+         k < NEED_COUNT; k = next[k])
+        if (memcmp(needs[k].name, t->text, t->size) == 0 && has(s, needs[k].mods[0]) &&
+            has(s, needs[k].mods[1]) &&
             !check(p, needs[k].target, needs[k].version, t->text, t->size))
             return false;
     return true;
