@@ -193,6 +193,9 @@ void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box);
 void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box);
 /* Either, for a run of bytes. */
 void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken);
+/* Records the bytes that a command takes from there, one of several places, in HOST_WRITE records
+ * before the call, and marks this LATE. */
+void tsm_call_takes(struct tsm_call *call, const struct tsm_box *box);
 
 /* Append a STRUCT field: the `size` bytes of a structured value (format/values/struct_out.h makes
  * them; they must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob;
@@ -550,9 +553,9 @@ void tsm_values_publish(void);
 void tsm_values_publish_completed(const struct tsm_stream *stream, uint64_t position);
 
 /* Writes a CHECKSUM record, also while calls are held. `stream` SBT_STREAM_NONE, `position` 0: of
- * all that was sent. */
-void tsm_checksum_write(uint32_t stream, uint64_t position, uint64_t address, uint64_t size,
-                        const struct sbt_key *key);
+ * all that was sent. `flags`: SBT_RECORD_SPOT or 0. */
+void tsm_checksum_write(uint32_t flags, uint32_t stream, uint64_t position, uint64_t address,
+                        uint64_t size, const struct sbt_key *key);
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 

@@ -95,11 +95,17 @@ static bool parse_readback(struct tsm_settings *out, const char *text)
 
 static bool parse_checksum(struct tsm_settings *out, const char *text)
 {
-    int i = parse_choice(text, (const char *const[]){"off", "sync", "command", "submit", NULL});
+    static const char *const names[] = {"off", "sync", "command", "submit", "auto", "0", NULL};
+    static const enum tsm_checksum_mode modes[] = {
+        TSM_CHECKSUM_OFF, TSM_CHECKSUM_SYNC, TSM_CHECKSUM_COMMAND, TSM_CHECKSUM_COMMAND,
+        TSM_CHECKSUM_OFF, TSM_CHECKSUM_OFF}; /* a submit is Vulkan's command */
+    int i = parse_choice(text, names);
 
-    if (i >= 0) /* a submit is Vulkan's command */
-        out->checksum = i == 3 ? TSM_CHECKSUM_COMMAND : (enum tsm_checksum_mode)i;
-    return i >= 0;
+    if (i < 0)
+        return false;
+    out->checksum = modes[i];
+    out->spot_checks = i == 4;
+    return true;
 }
 
 static bool parse_contents(struct tsm_settings *out, const char *text)
@@ -396,9 +402,10 @@ static const struct tsm_setting table[] = {
      "viewed "
      "and compared, but not replayed. While the program runs its lanes file has them in any case.",
      parse_contents},
-    {"TS_CHECKSUM", "off|sync|command|submit", "off",
+    {"TS_CHECKSUM", "auto|off|sync|command|submit", "auto",
      "When device memory is hashed: never, at each synchronisation, after each command (of Vulkan: "
-     "each submit; both names mean the same).",
+     "each submit; both names mean the same). auto: at synchronisations of CUDA on the software "
+     "GPU that find it idle, much memory less often; never elsewhere.",
      parse_checksum},
     {"TS_VK_MEMORY", "auto|pages|hash|shadow", "auto",
      "How memory mapped from a Vulkan device is followed: shadow gives the program a copy; pages "

@@ -56,12 +56,13 @@ enum tsm_full_mode {
 };
 
 struct tsm_settings {
-    bool enabled;                      /* TS_CAPTURE=0 switches everything off */
-    char output[TSM_PATH_MAX];         /* TS_OUTPUT: path; %p pid, %h host, %r rank, %% percent */
-    enum tsm_stack_mode stacks;        /* TS_STACKS=off|commands|all */
-    enum tsm_readback_mode readback;   /* TS_READBACK=off|hash|store */
-    bool contents;                     /* TS_CONTENTS=0|1 */
-    enum tsm_checksum_mode checksum;   /* TS_CHECKSUM=off|sync|command|submit */
+    bool enabled;                    /* TS_CAPTURE=0 switches everything off */
+    char output[TSM_PATH_MAX];       /* TS_OUTPUT: path; %p pid, %h host, %r rank, %% percent */
+    enum tsm_stack_mode stacks;      /* TS_STACKS=off|commands|all */
+    enum tsm_readback_mode readback; /* TS_READBACK=off|hash|store */
+    bool contents;                   /* TS_CONTENTS=0|1 */
+    enum tsm_checksum_mode checksum; /* TS_CHECKSUM=off|sync|command|submit */
+    bool spot_checks; /* TS_CHECKSUM=auto: of memory, where that costs the program no wait */
     enum tsm_vk_memory_mode vk_memory; /* TS_VK_MEMORY=auto|pages|hash|shadow */
     bool vk_results;                   /* TS_VK_RESULTS=0|1 */
     bool gpu_time;                     /* TS_GPU_TIME=1: when the GPU carried out each command */

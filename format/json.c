@@ -14,7 +14,7 @@ static const char *const api_names[] = {"core", "cuda", "hsa", "hip", "vulkan", 
 static const char *const kind_names[] = {"other", "init",  "query",  "create", "destroy", "command",
                                          "sync",  "state", "signal", "wait",   "meta"};
 static const char *const flag_names[] = {"failed",   "taints",  "truncated", "unfinished", "late",
-                                         "captured", "ordered", "held",      "device"};
+                                         "captured", "ordered", "held",      "device",     "spot"};
 static const char *const end_names[] = {"none", "finished", "recovered", "cut"};
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))

@@ -207,6 +207,11 @@ struct tsm_backend_compare {
      * differ from the recorded ones without a mistake of the device. Optional: they cannot. */
     bool (*ignore_timestamps)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
                               uint64_t size, uint64_t *times);
+    /* Puts this replay's addresses in place of recorded ones, whose memory lies elsewhere, in bytes
+     * of a result that the program has at `address`. Returns how many there were. With it a
+     * difference of bytes is none of addresses, unless report->doubtful says so. Optional. */
+    uint64_t (*translate)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
+                          uint64_t size);
     /* Counts recorded results that cannot be distinguished from the program's own writes, so that
      * they replaced this device's results; everything is complete. Optional: 0. */
     uint64_t (*uncompared)(struct tsm_backend_state *state);
@@ -222,10 +227,19 @@ struct tsm_backend_compare {
 struct tsm_backend_report {
     /* Counts recorded addresses that could not be had and were translated. */
     uint64_t (*translated)(struct tsm_backend_state *state);
+    /* Counts words with such an address that were translated in bytes that the program sent.
+     * Optional: 0. */
+    uint64_t (*translated_words)(struct tsm_backend_state *state);
+    /* Counts what looks like such an address, in bytes that the program sent, and was left as it
+     * is. Optional: 0. */
+    uint64_t (*doubtful)(struct tsm_backend_state *state);
     /* Counts values in arguments of kernels that are, or look like, recorded addresses of memory
      * that lies elsewhere, in places of which nothing says that they hold addresses: they were left
      * as they are. Where there are any, the first is described in out[size]. Optional: 0. */
     uint64_t (*untranslated)(struct tsm_backend_state *state, char *out, size_t size);
+    /* Counts kernels in whose place the program was given others, which options ask for. Optional:
+     * such options are refused. */
+    uint64_t (*replaced)(struct tsm_backend_state *state);
     /* Counts errors that a validation layer has reported. Optional: 0. */
     uint64_t (*validation)(struct tsm_backend_state *state);
 };

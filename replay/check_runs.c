@@ -127,15 +127,6 @@ static int run_varied(struct check *c, const struct variation *v, unsigned numbe
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static void describe(char *out, size_t size, struct sbt_reader *reader, uint64_t seq)
-{
-    struct tsm_difference d = {.seq = seq};
-
-    tsm_difference_name(&d, reader);
-    tsm_format(out, size, "record %llu, %s%s%s on stream %u", (unsigned long long)seq, d.call,
-               *d.function ? " of " : "", d.function, d.stream);
-}
-
 /* Memory that differed at a synchronisation, and not when each command was waited for. */
 static int name_suspect(struct check *c, struct tsm_arm_result *arm)
 {
@@ -147,11 +138,11 @@ static int name_suspect(struct check *c, struct tsm_arm_result *arm)
         tsm_difference_name(&arm->difference, c->reader);
         return error;
     }
-    describe(one, sizeof(one), c->reader, suspect.seq);
+    tsm_difference_command_text(one, sizeof(one), c->reader, suspect.seq);
     arm->difference.seq = suspect.seq;
     tsm_difference_name(&arm->difference, c->reader);
     if (suspect.has_other) {
-        describe(other, sizeof(other), c->reader, suspect.other_seq);
+        tsm_difference_command_text(other, sizeof(other), c->reader, suspect.other_seq);
         tsm_format(arm->why, sizeof(arm->why),
                    "%s, and %s use memory at 0x%llx without an order between them", one, other,
                    (unsigned long long)suspect.shared);
@@ -197,6 +188,19 @@ static int name_difference(struct check *c, const struct variation *v, unsigned 
     return 0;
 }
 
+/* Memory that differed may be scratch memory, of which only observed accesses tell. */
+static void hint_at_accesses(const struct check *c, const struct tsm_forked_result *run,
+                             struct tsm_arm_result *arm)
+{
+    const char *setting = sbt_reader_metadata_find(c->reader, "setting.TS_ACCESSES");
+    size_t used = strlen(arm->why);
+
+    if (!run->is_readback && (!setting || strcmp(setting, "1") != 0))
+        tsm_format(arm->why + used, sizeof(arm->why) - used,
+                   "; whether a result depends on this memory is known where it was recorded with "
+                   "TS_ACCESSES=1");
+}
+
 /* ---- arms --------------------------------------------------------------------------------- */
 
 /* Returns how commands failed in a run; "" where they did as recorded. */
@@ -215,6 +219,8 @@ static int run_and_judge(struct check *c, const struct variation *v, unsigned nu
     if (error)
         return error;
     arm->run_count++;
+    if (arm->scratch_byte_count < run.scratch_byte_count)
+        arm->scratch_byte_count = run.scratch_byte_count;
     if (run.differs && c->early_count + run.early_count) {
         arm->verdict = TSM_CANNOT_TELL;
         tsm_format(arm->why, sizeof(arm->why),
@@ -226,7 +232,9 @@ static int run_and_judge(struct check *c, const struct variation *v, unsigned nu
     if (run.differs) {
         arm->verdict = TSM_DIFFERENT;
         tsm_format(arm->why, sizeof(arm->why), "%s", v->cause);
-        return name_difference(c, v, number, &run, is_plain, arm);
+        error = name_difference(c, v, number, &run, is_plain, arm);
+        hint_at_accesses(c, &run, arm);
+        return error;
     }
     if (strcmp(failure_of(&run.result), c->failure) != 0) {
         arm->verdict = TSM_DIFFERENT;
@@ -345,6 +353,8 @@ static int check(struct check *c, unsigned repeat_count,
         if (error)
             break;
         out->arm_count++;
+        if (out->scratch_byte_count < arm->scratch_byte_count)
+            out->scratch_byte_count = arm->scratch_byte_count;
         if (on_arm)
             on_arm(user, arm);
     }
@@ -357,16 +367,17 @@ int tsm_check_run(struct tsm_check_result *out, struct sbt_reader *reader,
                   const struct tsm_replay_options *options, unsigned repeat_count,
                   void (*on_arm)(void *user, const struct tsm_arm_result *arm), void *user)
 {
-    struct tsm_replay_options none = {0};
+    struct tsm_replay_options own = options ? *options : (struct tsm_replay_options){0};
     struct tsm_check_result result = {0};
     struct check c = {.reader = reader,
-                      .options = options ? options : &none,
+                      .options = &own,
                       .log = {-1, -1},
                       .plain = {-1, -1},
                       .exact = {-1, -1},
                       .out = &result};
     int error = tsm_run_log_init(&c.log);
 
+    own.no_spot_checks = true; /* a wait for them hides what overlaps */
     if (!error)
         error = tsm_run_log_init(&c.plain);
     if (!error)

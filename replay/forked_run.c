@@ -2,12 +2,14 @@
 #include "replay/forked_run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "replay/message.h"
 
 /* Message of the child process. No address in it is used. */
 struct report {
@@ -33,19 +35,32 @@ static void keep_first(void *user, const struct tsm_difference *difference)
 }
 
 static int replay(struct child *child, struct sbt_reader *reader,
-                  const struct tsm_replay_options *options, const struct tsm_observer *observer)
+                  const struct tsm_replay_options *options, const struct tsm_observer *observer,
+                  bool only_memory)
 {
     struct tsm_replay *r = NULL;
     int error = tsm_replay_create(&r, reader, options);
 
     if (error)
         return error;
-    tsm_replay_observe(r, observer);
+    if (!only_memory)
+        tsm_replay_observe(r, observer);
     error = tsm_replay_run(r, &child->report.out.result);
     child->report.out.early_count = tsm_replay_early(r);
+    if (only_memory && !error)
+        error = tsm_replay_observe_memory(r, observer);
     /* The process ends now: nothing is gained by taking the replay apart, and a lot of time lost.
      */
     return error;
+}
+
+/* Compares with the recording alone. */
+static int run_bare(struct child *child, struct sbt_reader *reader,
+                    struct tsm_replay_options *options)
+{
+    const struct tsm_observer none = {0};
+
+    return replay(child, reader, options, &none, false);
 }
 
 static int run_and_write(struct child *child, struct sbt_reader *reader,
@@ -56,12 +71,10 @@ static int run_and_write(struct child *child, struct sbt_reader *reader,
 
     if (error)
         return error;
-    options->on_difference = keep_first;
-    options->user = child;
-    options->progress = NULL;
-    options->keep_going = true;
+    if (run->only_memory)
+        child->writer.stored_max = 0;
     observer = tsm_run_writer_observer(&child->writer);
-    error = replay(child, reader, options, &observer);
+    error = replay(child, reader, options, &observer, run->only_memory);
     child->report.out.observation_count = child->writer.count;
     error2 = tsm_run_writer_finish(&child->writer);
     return error ? error : error2;
@@ -75,15 +88,15 @@ static int run_and_compare(struct child *child, struct sbt_reader *reader,
 
     if (error)
         return error;
+    child->reader.trace = reader;
     child->reader.fresh_then = run->fresh_then;
     child->reader.fresh_now = options->fresh_memory;
     options->on_difference = NULL;
-    options->progress = NULL;
-    options->keep_going = true;
     observer = tsm_run_reader_observer(&child->reader);
-    error = replay(child, reader, options, &observer);
+    error = replay(child, reader, options, &observer, false);
     if (!error)
         tsm_run_reader_end(&child->reader);
+    child->report.out.scratch_byte_count = child->reader.scratch_byte_count;
     child->report.out.unknown_count = child->reader.unknown_count;
     child->report.out.differs = child->reader.differs;
     child->report.out.is_readback = child->reader.now.kind == TSM_OBSERVED_READBACK;
@@ -100,22 +113,6 @@ static void set_schedule(const struct tsm_forked_run *run)
         setenv("TS_EMU_STREAMS", "serial", 1);
 }
 
-static void write_report(int fd, const struct report *report)
-{
-    const char *at = (const char *)report;
-    size_t left = sizeof(*report);
-
-    while (left) {
-        ssize_t written = write(fd, at, left);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return;
-        at += written;
-        left -= (size_t)written;
-    }
-}
-
 static void be_child(int fd, struct sbt_reader *reader, const struct tsm_forked_run *run)
 {
     struct tsm_replay_options options = *run->options;
@@ -125,35 +122,26 @@ static void be_child(int fd, struct sbt_reader *reader, const struct tsm_forked_
     if (!child)
         _exit(1);
     set_schedule(run);
-    error = run->writes ? run_and_write(child, reader, run, &options)
-                        : run_and_compare(child, reader, run, &options);
+    alarm(run->limit_s);
+    options.on_difference = keep_first;
+    options.user = child;
+    options.progress = NULL;
+    options.keep_going = true;
+    error = !run->log     ? run_bare(child, reader, &options)
+            : run->writes ? run_and_write(child, reader, run, &options)
+                          : run_and_compare(child, reader, run, &options);
     child->report.error = error;
     if (error)
         tsm_format(child->report.message, sizeof(child->report.message), "%s", tsm_error_message());
-    write_report(fd, &child->report);
+    tsm_message_send(fd, &child->report, sizeof(child->report));
     _exit(0);
 }
 
-static bool read_report(int fd, struct report *out)
-{
-    char *at = (char *)out;
-    size_t left = sizeof(*out);
-
-    while (left) {
-        ssize_t got = read(fd, at, left);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        left -= (size_t)got;
-    }
-    return true;
-}
-
 static int judge(struct tsm_forked_result *out, const struct report *report, bool has_report,
-                 int status)
+                 int status, unsigned limit_s)
 {
+    if (!has_report && WIFSIGNALED(status) && limit_s && WTERMSIG(status) == SIGALRM)
+        return tsm_fail(TSM_E_LIMIT, "a further replay takes more than %u s", limit_s);
     if (!has_report && WIFSIGNALED(status))
         return tsm_fail(TSM_E_DEVICE, "the replay's process died of signal %d", WTERMSIG(status));
     if (!has_report)
@@ -171,7 +159,7 @@ int tsm_forked_run(struct tsm_forked_result *out, struct sbt_reader *reader,
     struct report *report = calloc(1, sizeof(*report));
     int ends[2], status = 0, error;
 
-    if (!report || pipe(ends)) {
+    if (!report || !tsm_message_pair(ends)) {
         free(report);
         return tsm_fail(TSM_E_IO, "cannot start a replay: %s", strerror(errno));
     }
@@ -184,10 +172,10 @@ int tsm_forked_run(struct tsm_forked_result *out, struct sbt_reader *reader,
     if (pid < 0) {
         error = tsm_fail(TSM_E_IO, "cannot start a replay: %s", strerror(errno));
     } else {
-        bool has_report = read_report(ends[0], report);
+        bool has_report = tsm_message_receive(ends[0], report, sizeof(*report));
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
         }
-        error = judge(out, report, has_report, status);
+        error = judge(out, report, has_report, status, run->limit_s);
     }
     close(ends[0]);
     free(report);

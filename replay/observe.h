@@ -9,13 +9,13 @@
 
 #include "tracesmith/replay.h"
 
-enum tsm_observed {
+enum tsm_observation_kind {
     TSM_OBSERVED_READBACK = 1,
     TSM_OBSERVED_REGION = 2,
 };
 
 struct tsm_observation {
-    enum tsm_observed kind;
+    enum tsm_observation_kind kind;
     uint64_t seq;    /* READBACK: of its record; REGION: of the sync or command just done */
     uint32_t stream; /* of the command that gave the bytes, or that was just done */
     uint64_t position;
@@ -32,6 +32,9 @@ struct tsm_observer {
 
 /* Sets the observer, which is copied. Call before tsm_replay_run(). */
 void tsm_replay_observe(struct tsm_replay *replay, const struct tsm_observer *observer);
+
+/* Gives the observer what all live memory holds after a run. Returns 0 or a negative tsm_error. */
+int tsm_replay_observe_memory(struct tsm_replay *replay, const struct tsm_observer *observer);
 
 /* Returns how many writes of the program were carried out early (replay/stall.h), also after a run
  * that failed. */

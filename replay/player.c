@@ -23,16 +23,6 @@ static bool has_filter(const struct sbt_filter *f)
     return f->streams || f->seq_first || f->seq_end || f->time_first_ns || f->time_end_ns;
 }
 
-bool tsm_is_wanted_stream(const struct tsm_replay *p, uint32_t stream)
-{
-    const struct sbt_filter *f = &p->options.filter;
-
-    for (size_t i = 0; i < f->stream_count; i++)
-        if (f->streams[i] == stream)
-            return true;
-    return !f->streams;
-}
-
 /* ---- one run ------------------------------------------------------------------------------ */
 
 static int begin_run(struct tsm_replay *p)
@@ -129,9 +119,13 @@ static void add_counts(struct tsm_replay *p)
         p->verify.uncompared_counts[TSM_UNCOMPARED_TAKEN] += compare->uncompared(p->state);
     if (report)
         p->result.translated_count += report->translated(p->state);
+    if (report && report->translated_words)
+        p->result.translated_word_count += report->translated_words(p->state);
     if (report && report->untranslated)
         p->result.untranslated_count +=
             report->untranslated(p->state, p->untranslated, sizeof(p->untranslated));
+    if (report && report->replaced)
+        p->result.replaced_count = report->replaced(p->state);
     if (report && report->validation)
         p->result.validation_count += report->validation(p->state);
     if (p->backend->inspect)
@@ -289,6 +283,17 @@ int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
 void tsm_replay_observe(struct tsm_replay *p, const struct tsm_observer *observer)
 {
     p->verify.observer = *observer;
+}
+
+int tsm_replay_observe_memory(struct tsm_replay *p, const struct tsm_observer *observer)
+{
+    const struct sbt_record none = {.stream = SBT_STREAM_NONE};
+
+    p->verify.observer = *observer;
+    if (!p->state || !p->backend->regions)
+        return tsm_fail(TSM_E_UNSUPPORTED, "%s: memory of its API cannot be listed",
+                        sbt_reader_name(p->reader));
+    return tsm_verify_regions(&p->verify, &none);
 }
 
 uint64_t tsm_replay_early(const struct tsm_replay *p)
@@ -497,6 +502,9 @@ static int make(struct tsm_replay *p)
         error = tsm_fail(TSM_E_UNSUPPORTED,
                          "%s: only what was recorded of Vulkan can be looked into, or given other "
                          "shaders",
+                         sbt_reader_name(p->reader));
+    if (!error && p->options.kernel_count && !(p->backend->report && p->backend->report->replaced))
+        error = tsm_fail(TSM_E_UNSUPPORTED, "%s: only kernels of CUDA can be replaced",
                          sbt_reader_name(p->reader));
     if (!error)
         error = init_verify(p);

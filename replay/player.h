@@ -68,7 +68,15 @@ struct tsm_replay {
 };
 
 /* Tests whether the options ask for the stream. */
-bool tsm_is_wanted_stream(const struct tsm_replay *p, uint32_t stream);
+static inline bool tsm_is_wanted_stream(const struct tsm_replay *p, uint32_t stream)
+{
+    const struct sbt_filter *f = &p->options.filter;
+
+    for (size_t i = 0; i < f->stream_count; i++)
+        if (f->streams[i] == stream)
+            return true;
+    return !f->streams;
+}
 
 /* Submit everything that is wanted and verify on the way, once; then the device is idle. */
 int tsm_walk(struct tsm_replay *p);
@@ -101,6 +109,10 @@ int tsm_timing_begin(struct tsm_replay *p);
 int tsm_timing_end(struct tsm_replay *p);
 /* Makes the counts of the result those of the run that was compared. */
 void tsm_timing_settle(struct tsm_replay *p, const struct tsm_replay_result *compared);
+
+/* Writes where the result is that is nearest to a part without any, and which options reach it
+ * (nearest_result.c). Returns 0 or a negative error. */
+int tsm_nearest_result(struct tsm_replay *p, char *out, size_t size);
 
 /* Judges what the runs gave: p->result.verdict, why, and the counts of comparisons. Once, after
  * them. */

@@ -39,7 +39,7 @@ void tsm_run_log_finish(struct tsm_run_log *log)
 int tsm_run_log_clear(struct tsm_run_log *log)
 {
     if (ftruncate(log->list_fd, 0) || ftruncate(log->pieces_fd, 0))
-        return tsm_fail(TSM_E_IO, "a file of --check: %s", strerror(errno));
+        return tsm_fail(TSM_E_IO, "a file of a run: %s", strerror(errno));
     return 0;
 }
 
@@ -57,7 +57,7 @@ static int open_both(const struct tsm_run_log *log, const char *mode, FILE **lis
     *list = open_again(log->list_fd, mode);
     *pieces = open_again(log->pieces_fd, mode);
     if (!*list || !*pieces)
-        return tsm_fail(TSM_E_IO, "a file of --check: %s", strerror(errno));
+        return tsm_fail(TSM_E_IO, "a file of a run: %s", strerror(errno));
     return 0;
 }
 
@@ -67,7 +67,7 @@ static int close_file(FILE *f)
 
     if (f && fclose(f))
         failed = true;
-    return failed ? tsm_fail(TSM_E_IO, "a file of --check: %s", strerror(errno)) : 0;
+    return failed ? tsm_fail(TSM_E_IO, "a file of a run: %s", strerror(errno)) : 0;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -192,6 +192,48 @@ static void forgive_fresh(const struct tsm_run_reader *r, uint8_t *then, const u
             then[i] = now[i];
 }
 
+#define SCRATCH_RANGES_MAX 512u /* of one piece */
+
+/* Writes the ranges of bytes that differ. Returns their number, or more than SCRATCH_RANGES_MAX. */
+static size_t list_ranges(struct tsm_scratch_range *out, uint64_t address, const uint8_t *then,
+                          const uint8_t *now, size_t size, uint64_t *byte_count)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < size && count <= SCRATCH_RANGES_MAX; i++) {
+        if (then[i] == now[i])
+            continue;
+        ++*byte_count;
+        if (count && out[count - 1].end == address + i)
+            out[count - 1].end++;
+        else if (count++ < SCRATCH_RANGES_MAX)
+            out[count - 1] = (struct tsm_scratch_range){address + i, address + i + 1};
+    }
+    return count;
+}
+
+/* Tests whether all bytes that differ are scratch memory, and counts them. Returns 1 if so. */
+static int is_scratch(struct tsm_run_reader *r, uint64_t base, const uint8_t *then,
+                      const uint8_t *now, size_t size)
+{
+    struct tsm_scratch_range ranges[SCRATCH_RANGES_MAX];
+    uint64_t byte_count = 0;
+    size_t count;
+    int error = 0;
+
+    if (!r->trace || r->now.kind != TSM_OBSERVED_REGION)
+        return 0;
+    if (!r->has_scratch)
+        error = tsm_scratch_collect(&r->scratch, r->trace);
+    r->has_scratch = true;
+    count = list_ranges(ranges, r->now.address + base, then, now, size, &byte_count);
+    if (error || count > SCRATCH_RANGES_MAX ||
+        !tsm_scratch_has(&r->scratch, r->now.seq, ranges, count))
+        return error;
+    r->scratch_byte_count += byte_count;
+    return 1;
+}
+
 static int found(struct tsm_run_reader *r)
 {
     struct tsm_difference *d = &r->difference;
@@ -207,7 +249,7 @@ static int found(struct tsm_run_reader *r)
 
 static void take_head(struct tsm_observation *o, const uint8_t head[HEAD_SIZE])
 {
-    o->kind = (enum tsm_observed)tsm_get_u32(head);
+    o->kind = (enum tsm_observation_kind)tsm_get_u32(head);
     o->stream = tsm_get_u32(head + 4);
     o->seq = tsm_get_u64(head + 8);
     o->position = tsm_get_u64(head + 16);
@@ -224,6 +266,27 @@ void tsm_run_reader_end(struct tsm_run_reader *r)
     if (fread(head + 1, 1, sizeof(head) - 1, r->list) == sizeof(head) - 1)
         take_head(&r->now, head);
     found(r);
+}
+
+int tsm_run_reader_next(struct tsm_run_reader *r, struct tsm_observation *out, struct sbt_key *hash)
+{
+    struct tsm_hasher_storage storage;
+    struct tsm_hasher *hasher = tsm_hasher_init(&storage);
+    uint8_t head[HEAD_SIZE];
+    struct sbt_key key;
+
+    if (fread(head, 1, 1, r->list) != 1)
+        return 0;
+    if (fread(head + 1, 1, sizeof(head) - 1, r->list) != sizeof(head) - 1)
+        return tsm_fail(TSM_E_IO, "a file of a run is cut");
+    take_head(out, head);
+    for (uint64_t done = 0; done < out->size; done += SBT_PIECE_SIZE) {
+        if (fread(&key, 1, sizeof(key), r->list) != sizeof(key))
+            return tsm_fail(TSM_E_IO, "a file of a run is cut");
+        tsm_hasher_add(hasher, &key, sizeof(key));
+    }
+    *hash = tsm_hasher_key(hasher);
+    return 1;
 }
 
 static int compare_begin(void *user, const struct tsm_observation *o)
@@ -245,6 +308,7 @@ static int compare_piece(void *user, const struct sbt_key *key, const uint8_t *b
     struct sbt_key then_key;
     uint8_t *then;
     bool differs = true;
+    int scratch = 0;
 
     uint64_t base = r->offset;
     r->offset += size;
@@ -258,12 +322,15 @@ static int compare_piece(void *user, const struct sbt_key *key, const uint8_t *b
     r->difference.offset = base;
     if (find_piece(r, &then_key, then, size)) {
         forgive_fresh(r, then, bytes, size);
-        differs = tsm_difference_bytes(&r->difference, base, then, bytes, size);
+        scratch = is_scratch(r, base, then, bytes, size);
+        differs = !scratch && tsm_difference_bytes(&r->difference, base, then, bytes, size);
     } else if (may_be_fresh(r)) {
         r->unknown_count++;
         differs = false;
     }
     free(then);
+    if (scratch < 0)
+        return scratch;
     return differs ? found(r) : 0;
 }
 
@@ -280,6 +347,7 @@ void tsm_run_reader_finish(struct tsm_run_reader *r)
     if (r->pieces)
         fclose(r->pieces);
     tsm_map_finish(&r->index);
+    tsm_scratch_finish(&r->scratch);
 }
 
 struct tsm_observer tsm_run_reader_observer(struct tsm_run_reader *r)

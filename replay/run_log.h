@@ -7,6 +7,7 @@
 #ifndef REPLAY_RUN_LOG_H
 #define REPLAY_RUN_LOG_H
 
+#include "analysis/dependencies/scratch.h"
 #include "base/map.h"
 #include "format/keyset.h"
 #include "replay/observe.h"
@@ -47,12 +48,21 @@ struct tsm_run_reader {
     uint64_t unknown_count; /* pieces that may be equal or not: their bytes were not kept */
     bool differs;
     struct tsm_difference difference;
+    /* Differing bytes that no result depends on are none: (scratch.h). NULL trace: they are. */
+    struct sbt_reader *trace;
+    struct tsm_scratch scratch;
+    bool has_scratch;
+    uint64_t scratch_byte_count; /* that differed so far */
 };
 
 int tsm_run_reader_init(struct tsm_run_reader *r, const struct tsm_run_log *log);
 /* The run is over: fewer observations than in the log are a difference, too. */
 void tsm_run_reader_end(struct tsm_run_reader *r);
 void tsm_run_reader_finish(struct tsm_run_reader *r);
+/* Reads the next observation of the log, in place of a comparison, and a hash of what was observed.
+ * Returns 1, 0 at the end, or a negative tsm_error. */
+int tsm_run_reader_next(struct tsm_run_reader *r, struct tsm_observation *out,
+                        struct sbt_key *hash);
 struct tsm_observer tsm_run_reader_observer(struct tsm_run_reader *r);
 
 #endif

@@ -223,7 +223,8 @@ int tsm_schedule_run_result(struct tsm_replay *p, const struct sbt_record *recor
     const uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
     const struct tsm_schedule_item *item;
 
-    if (!tsm_timing_is_compared(p) || record->seq < p->plan.from_seq)
+    if (!tsm_timing_is_compared(p) || record->seq < p->plan.from_seq ||
+        (record->flags & SBT_RECORD_SPOT)) /* memory of a moment that may be in no such order */
         return 0;
     item = command_of(p, stream, position);
     if (!item && is_earlier(p, stream, position))

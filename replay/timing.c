@@ -84,3 +84,11 @@ bool tsm_replay_can_time(const char *api)
             return tsm_backends[i]->timing != NULL;
     return false;
 }
+
+bool tsm_replay_can_replace_kernels(const char *api)
+{
+    for (size_t i = 0; tsm_backends[i]; i++)
+        if (strcmp(tsm_backends[i]->description->name, api) == 0)
+            return tsm_backends[i]->report && tsm_backends[i]->report->replaced;
+    return false;
+}

@@ -359,65 +359,6 @@ static bool is_ahead(struct tsm_replay *p)
     return true;
 }
 
-/* ---- nothing to compare ------------------------------------------------------------------- */
-
-/* Results next to the part, seq + 1; 0: there is none. */
-struct nearby {
-    uint64_t before, inside, after;
-};
-
-static int find_nearby(struct tsm_replay *p, struct nearby *out)
-{
-    const struct sbt_filter *f = &p->options.filter;
-    struct sbt_cursor *cursor = NULL;
-    const struct sbt_record *record;
-    int error = sbt_cursor_create(&cursor, p->reader, NULL, 1);
-
-    while (!out->after && error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1) {
-        if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) &&
-            record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM))
-            continue;
-        if (record->seq < f->seq_first || record->time_ns < f->time_first_ns) {
-            out->before = record->seq + 1;
-        } else if ((f->seq_end && record->seq >= f->seq_end) ||
-                   (f->time_end_ns && record->time_ns >= f->time_end_ns)) {
-            out->after = record->seq + 1;
-        } else {
-            out->inside = record->seq + 1;
-        }
-    }
-    sbt_cursor_destroy(cursor);
-    return error < 0 ? error : 0;
-}
-
-static int answer_nothing(struct tsm_replay *p)
-{
-    struct tsm_replay_result *r = &p->result;
-    struct nearby near = {0};
-    int error = find_nearby(p, &near);
-
-    if (near.inside)
-        answer(r, TSM_NOTHING_TO_COMPARE,
-               "the nearest result, record %llu, is of no command of the part and the streams that "
-               "were replayed; record with tsrecord --checksum=submit or sync",
-               (ull)near.inside - 1);
-    else if (near.after)
-        answer(r, TSM_NOTHING_TO_COMPARE,
-               "the nearest result, record %llu, comes after the part that was replayed: a longer "
-               "--range reaches it, or record with tsrecord --checksum=submit or sync",
-               (ull)near.after - 1);
-    else if (near.before)
-        answer(r, TSM_NOTHING_TO_COMPARE,
-               "the nearest result, record %llu, comes before the part that was replayed: an "
-               "earlier --range has it, or record with tsrecord --checksum=submit or sync",
-               (ull)near.before - 1);
-    else
-        answer(r, TSM_NOTHING_TO_COMPARE,
-               "the trace has no results: the program read nothing back; record with tsrecord "
-               "--checksum=submit or sync");
-    return error;
-}
-
 /* ---- the verdict -------------------------------------------------------------------------- */
 
 /* Describes the first failure that came as recorded. */
@@ -436,6 +377,10 @@ static void count(struct tsm_replay *p)
 
     tsm_verify_end(&p->verify);
     r->failure_count = p->failure_count + (p->failed != NULL);
+    r->spot_count = p->verify.spots.count;
+    r->spot_difference_count = p->verify.spots.difference_count;
+    if (!p->verify.comparison_count && !r->failure_count)
+        tsm_verify_adopt_spots(&p->verify);
     r->checksum_count = p->verify.comparison_count + r->failure_count;
     r->fails_otherwise = p->failed != NULL;
     r->difference_count = p->verify.difference_count + r->fails_otherwise;
@@ -466,9 +411,10 @@ int tsm_verdict(struct tsm_replay *p)
     else if (r->difference_count || is_tainted(p) || is_cut_short(p) || is_incomplete(p) ||
              is_uncompared(p) || is_ahead(p))
         return 0;
-    else if (!r->checksum_count)
-        return answer_nothing(p);
-    else
+    else if (!r->checksum_count) {
+        r->verdict = TSM_NOTHING_TO_COMPARE;
+        return tsm_nearest_result(p, r->why, sizeof(r->why));
+    } else
         r->verdict = TSM_SAME;
     return 0;
 }

@@ -53,17 +53,35 @@ static int observe_bytes(struct tsm_verify *v, const uint8_t *bytes, uint64_t si
     return error;
 }
 
-static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t before_seq)
+/* Returns how many addresses were moved by now, if they can be the reason of a difference. Where
+ * they are translated in results, too, bytes that differ are not those of addresses; of a hash
+ * nobody can tell. */
+static uint64_t translated_now(const struct tsm_verify *v, bool has_bytes)
+{
+    const struct tsm_backend_report *report = v->backend->report;
+    const bool is_translated = has_bytes && v->backend->compare && v->backend->compare->translate;
+
+    if (!report || (is_translated && !(report->doubtful && report->doubtful(v->state))))
+        return 0;
+    return report->translated(v->state);
+}
+
+static uint64_t mixed_now(const struct tsm_verify *v)
+{
+    const struct tsm_backend_compare *compare = v->backend->compare;
+
+    return v->used_count + (compare && compare->mixed ? compare->mixed(v->state) : 0);
+}
+
+static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t before_seq,
+                   bool has_bytes)
 {
     tsm_difference_locate(d, v->reader, before_seq);
     if (!v->difference_count++) {
         v->first = *d;
         v->first_result_seq = before_seq;
-        if (v->backend->report)
-            v->first_translated = v->backend->report->translated(v->state);
-        v->first_mixed = v->used_count;
-        if (v->backend->compare && v->backend->compare->mixed)
-            v->first_mixed += v->backend->compare->mixed(v->state);
+        v->first_translated = translated_now(v, has_bytes);
+        v->first_mixed = mixed_now(v);
     }
     if (v->on_difference)
         v->on_difference(v->user, d);
@@ -221,6 +239,28 @@ static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
     return left != NULL;
 }
 
+/* Tests whether bytes that differ are addresses of memory that lies elsewhere in this replay.
+ * Returns 1 if so. */
+static int is_moved(struct tsm_verify *v, const struct sbt_blob *expected,
+                    const struct tsm_difference *d, const uint8_t *actual, uint64_t size)
+{
+    const struct tsm_backend_compare *compare = v->backend->compare;
+    uint64_t count = 0;
+
+    if (!compare || !compare->translate || size != expected->size)
+        return 0;
+    for (uint64_t done = 0; done < size; done += VERIFY_CHUNK) {
+        uint64_t length = size - done < VERIFY_CHUNK ? size - done : VERIFY_CHUNK;
+        int got = sbt_reader_blob(v->reader, expected, done, v->chunk, length);
+        if (got < 0)
+            return got == TSM_E_NOT_FOUND ? 0 : got; /* hashes alone */
+        count += compare->translate(v->state, d->buffer + done, v->chunk, length);
+        if (memcmp(v->chunk, actual + done, length) != 0)
+            return 0;
+    }
+    return count > 0;
+}
+
 /* Tests whether bytes that differ may come from a later command that wrote there before the program
  * saw them. Returns 1 if the recorded bytes are there now. */
 static int is_later(struct tsm_verify *v, const struct sbt_blob *expected,
@@ -251,6 +291,10 @@ static int compare_readback(struct tsm_verify *v, struct tsm_difference *d,
         result = observe_bytes(v, actual, size);
     if (result >= 0)
         result = tsm_difference_blob(d, v->reader, expected, actual, size);
+    if (result > 0) {
+        const int moved = is_moved(v, expected, d, actual, size);
+        result = moved < 0 ? moved : !moved;
+    }
     if (result < 0)
         return result;
     turn_to(v, d->stream, d->position);
@@ -271,7 +315,7 @@ static int compare_readback(struct tsm_verify *v, struct tsm_difference *d,
             tsm_verify_pass_over(v, TSM_UNCOMPARED_FAILED);
             return 1;
         }
-        report(v, d, seq);
+        report(v, d, seq, d->shown > 0);
     }
     v->last_seq = seq;
     v->comparison_count++;
@@ -356,26 +400,57 @@ static int hash_memory(struct tsm_verify *v, uint64_t address, uint64_t size, st
     return error < 0 ? error : 0;
 }
 
+/* Bytes of a CHECKSUM record: what they belong to, and the hash. */
+struct checksum {
+    uint64_t address, size;
+    const uint8_t *expected;
+    struct sbt_key actual;
+    struct masked masked;
+    struct tsm_difference d;
+};
+
+static int read_checksum(struct checksum *c, const struct sbt_record *record,
+                         const struct sbt_schema *schema)
+{
+    size_t key_size = 0;
+
+    *c = (struct checksum){.address = sbt_record_role(schema, record, SBT_ROLE_SRC, 0),
+                           .size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0)};
+    for (uint32_t i = 0; i < schema->field_count; i++)
+        if (schema->fields[i].type == SBT_FIELD_BYTES)
+            sbt_record_bytes(record, i, &c->expected, &key_size);
+    if (!c->expected || key_size != sizeof(c->actual))
+        return tsm_fail(TSM_E_FORMAT, "record %llu: checksum without a hash",
+                        (unsigned long long)record->seq);
+    describe_command(&c->d, record, schema);
+    c->d.buffer = c->address;
+    c->d.buffer_size = c->size;
+    return 0;
+}
+
+static int hash_checksum(struct tsm_verify *v, struct checksum *c, const struct sbt_record *record)
+{
+    struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq, c->d.stream,
+                                c->d.position,       c->address,  c->size};
+    int error = observe_begin(v, &o);
+
+    return error < 0 ? error : hash_memory(v, c->address, c->size, &c->actual, &c->masked);
+}
+
+static bool is_equal(const struct checksum *c)
+{
+    return memcmp(&c->actual, c->expected, sizeof(c->actual)) == 0;
+}
+
 int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
-    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_SRC, 0);
-    uint64_t size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
-    struct tsm_difference d;
-    struct sbt_key actual;
-    const uint8_t *expected = NULL;
-    size_t key_size = 0;
-    struct masked masked = {0};
-    int error;
+    struct checksum c;
+    int error = read_checksum(&c, record, schema);
 
-    for (uint32_t i = 0; i < schema->field_count; i++)
-        if (schema->fields[i].type == SBT_FIELD_BYTES)
-            sbt_record_bytes(record, i, &expected, &key_size);
-    if (!expected || key_size != sizeof(actual))
-        return tsm_fail(TSM_E_FORMAT, "record %llu: checksum without a hash",
-                        (unsigned long long)record->seq);
-    describe_command(&d, record, schema);
-    if (is_cut(record) || !size) {
+    if (error < 0)
+        return error;
+    if (is_cut(record) || !c.size) {
         tsm_verify_pass_over(v, TSM_UNCOMPARED_CUT);
         return 1;
     }
@@ -383,19 +458,15 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
         tsm_verify_pass_over(v, TSM_UNCOMPARED_FAILED);
         return 1;
     }
-    struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq, d.stream,
-                                d.position,          address,     size};
-    error = observe_begin(v, &o);
-    if (error >= 0)
-        error = hash_memory(v, address, size, &actual, &masked);
+    error = hash_checksum(v, &c, record);
     if (error == TSM_E_NOT_FOUND) {
         tsm_verify_pass_over(v, TSM_UNCOMPARED_ABSENT);
         return 1;
     }
     if (error < 0)
         return error;
-    if (masked.any && memcmp(&actual, expected, sizeof(actual)) != 0) {
-        if (masked.times == size)
+    if (c.masked.any && !is_equal(&c)) {
+        if (c.masked.times == c.size)
             v->timed_count++;
         else
             tsm_verify_pass_over(v, TSM_UNCOMPARED_TIMES);
@@ -403,14 +474,55 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
     }
     v->last_seq = record->seq;
     v->comparison_count++;
-    if (!memcmp(&actual, expected, sizeof(actual)))
+    if (is_equal(&c))
         return 1;
-    d.buffer = address;
-    d.buffer_size = size;
     if (v->backend->compare && v->backend->compare->describe_address)
-        v->backend->compare->describe_address(v->state, address, d.place, sizeof(d.place));
-    report(v, &d, record->seq);
+        v->backend->compare->describe_address(v->state, c.address, c.d.place, sizeof(c.d.place));
+    report(v, &c.d, record->seq, false);
     return 0;
+}
+
+/* ---- spot checks -------------------------------------------------------------------------- */
+
+int tsm_verify_spot(struct tsm_verify *v, const struct sbt_record *record,
+                    const struct sbt_schema *schema)
+{
+    struct tsm_verify_spots *s = &v->spots;
+    struct checksum c;
+    int error = read_checksum(&c, record, schema);
+
+    if (error < 0 || is_cut(record) || !c.size)
+        return error;
+    error = hash_checksum(v, &c, record);
+    if (error == TSM_E_NOT_FOUND || error == TSM_E_DEVICE || (error == 0 && c.masked.any))
+        return 0; /* whoever needs the device finds its errors */
+    if (error < 0)
+        return error;
+    s->count++;
+    if (!is_equal(&c) && !s->difference_count++) {
+        s->first = c.d;
+        s->first_result_seq = record->seq;
+        s->first_translated = translated_now(v, false);
+        s->first_mixed = mixed_now(v);
+    }
+    return 0;
+}
+
+void tsm_verify_adopt_spots(struct tsm_verify *v)
+{
+    struct tsm_verify_spots *s = &v->spots;
+
+    v->comparison_count = s->count;
+    v->difference_count = s->difference_count;
+    if (!s->difference_count)
+        return;
+    tsm_difference_locate(&s->first, v->reader, s->first_result_seq);
+    v->first = s->first;
+    v->first_result_seq = s->first_result_seq;
+    v->first_translated = s->first_translated;
+    v->first_mixed = s->first_mixed;
+    if (v->on_difference)
+        v->on_difference(v->user, &v->first);
 }
 
 int tsm_verify_regions(struct tsm_verify *v, const struct sbt_record *record)

@@ -53,8 +53,13 @@ struct tsm_verify {
     uint64_t first_result_seq; /* of the record that `first` differs from */
     uint64_t first_translated; /* addresses that had been translated by then */
     uint64_t first_mixed; /* ... writes that the backend's mixed() had counted, and used_count */
-    uint64_t used_count;  /* results not compared that commands may have used as the program had
-                             changed them */
+    struct tsm_verify_spots {
+        uint64_t count, difference_count;
+        struct tsm_difference first;
+        uint64_t first_result_seq, first_translated, first_mixed; /* as below */
+    } spots;             /* spot checks that were compared; they are not among the others */
+    uint64_t used_count; /* results not compared that commands may have used as the program had
+                            changed them */
     struct tsm_hasher_storage digest_storage;
     struct tsm_hasher *digest;
     uint8_t *chunk; /* VERIFY_CHUNK bytes */
@@ -79,6 +84,12 @@ int tsm_verify_skip(struct tsm_verify *v, const struct sbt_record *record,
                     const struct sbt_schema *schema);
 int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
                         const struct sbt_schema *schema);
+
+/* The same for a spot check: counts in `spots` alone. Returns 0 or a negative error. */
+int tsm_verify_spot(struct tsm_verify *v, const struct sbt_record *record,
+                    const struct sbt_schema *schema);
+/* Makes the spot checks the results, where there are no others. */
+void tsm_verify_adopt_spots(struct tsm_verify *v);
 
 /* Ends the comparison; left_count is final then. */
 void tsm_verify_end(struct tsm_verify *v);

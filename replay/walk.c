@@ -57,9 +57,7 @@ int tsm_walk_await_sent(struct tsm_replay *p, uint32_t stream)
     return error || !track->worker ? error : await_last(p, track->worker);
 }
 
-/* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
- * so none can be waited for but where the program waited. */
-static int find_stuck(struct tsm_replay *p, bool *is_stuck)
+int tsm_walk_find_stuck(struct tsm_replay *p, bool *is_stuck)
 {
     const struct tsm_backend_waits *waits = p->backend->waits;
     int error = 0;
@@ -141,112 +139,15 @@ int tsm_walk_wait_for_device(struct tsm_replay *p)
     return error;
 }
 
-/* Tests whether a record is after everything that is wanted. */
-static bool is_past(const struct tsm_replay *p, const struct sbt_record *record)
+bool tsm_walk_is_past(const struct tsm_replay *p, const struct sbt_record *record)
 {
     return p->has_need && record->seq >= p->need.until_seq_other;
-}
-
-/* ---- verification ------------------------------------------------------------------------- */
-
-static bool in_range(const struct tsm_replay *p, const struct sbt_record *record)
-{
-    return sbt_filter_in_range(&p->options.filter, record);
 }
 
 void tsm_walk_settle(struct tsm_replay *p, int equal)
 {
     if (!equal && !p->options.keep_going)
         p->stop = true;
-}
-
-/* Tests whether this is the result of a command before the checkpoint that the replay starts from,
- * or of no work at all. */
-static bool is_earlier(const struct tsm_replay *p, uint64_t stream, uint64_t position)
-{
-    if (stream == SBT_STREAM_NONE || !position)
-        return !p->order.has_sent;
-    return stream < p->plan.stream_count && position <= p->plan.early_positions[stream];
-}
-
-/* Tests whether the command that gave this result was carried out. A result that names no command
- * is that of all commands sent. */
-static bool was_run(const struct tsm_replay *p, uint64_t stream, uint64_t position)
-{
-    const struct tsm_track *track;
-
-    if (stream == SBT_STREAM_NONE || !position)
-        return true;
-    if (stream >= p->order.track_count)
-        return false;
-    track = &p->order.tracks[stream];
-    return track->first_position && position >= track->first_position &&
-           position <= track->position &&
-           !tsm_map_find(&p->plan.failed_places, tsm_plan_place((uint32_t)stream, position));
-}
-
-/* Tests whether all streams were carried out up to the record, so that all memory is as it was. */
-static bool is_whole_state(const struct tsm_replay *p, const struct sbt_record *record)
-{
-    if (!p->has_need || !p->options.filter.streams)
-        return true;
-    for (uint32_t i = 0; i < p->need.stream_count; i++)
-        if (p->need.until_seq[i] < record->seq)
-            return false;
-    return true;
-}
-
-static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
-                         const struct sbt_schema *schema)
-{
-    bool is_readback = SBT_TYPE_CALL(record->type) == SBT_CORE_READBACK;
-    uint64_t stream = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
-    uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
-    int error = 0, equal;
-
-    if (!tsm_timing_is_compared(p) || record->seq < p->plan.from_seq)
-        return 0;
-    if (is_readback && !in_range(p, record))
-        return tsm_verify_skip(&p->verify, record, schema);
-    if (is_past(p, record) || !in_range(p, record) ||
-        (stream == SBT_STREAM_NONE && !is_whole_state(p, record)) ||
-        (stream != SBT_STREAM_NONE && (!tsm_is_wanted_stream(p, (uint32_t)stream) ||
-                                       tsm_map_find(&p->plan.other_streams, stream))))
-        return 0;
-    if (!was_run(p, stream, position) || (is_readback && stream >= p->order.track_count)) {
-        if (!is_earlier(p, stream, position))
-            tsm_verify_pass_over(&p->verify, TSM_UNCOMPARED_NOT_RUN);
-        return 0;
-    }
-    if (p->backend->waits_show_results && stream < p->order.track_count)
-        error = tsm_walk_await_sent(p, (uint32_t)stream);
-    else if (!is_readback)
-        error = tsm_walk_wait_for_device(p);
-    else if (p->order.tracks[stream].complete_position < position)
-        error = tsm_walk_wait_for_stream(p, (uint32_t)stream);
-    if (error)
-        return error;
-    tsm_failures_spoil(p, (uint32_t)stream);
-    equal = is_readback ? tsm_verify_readback(&p->verify, record, schema)
-                        : tsm_verify_checksum(&p->verify, record, schema);
-    if (equal >= 0)
-        tsm_walk_settle(p, equal);
-    return equal < 0 ? equal : 0;
-}
-
-static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
-{
-    if (!in_range(p, record) || !tsm_timing_is_compared(p))
-        return 0;
-    bool is_stuck;
-    int error = find_stuck(p, &is_stuck);
-
-    if (error || is_stuck)
-        return error;
-    error = tsm_walk_wait_for_device(p);
-    if (error || atomic_load(&p->failures.any)) /* not all memory can be read */
-        return error;
-    return tsm_verify_regions(&p->verify, record);
 }
 
 /* ---- records on no stream ----------------------------------------------------------------- */
@@ -324,7 +225,7 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
     else
         error = tsm_walk_wait_for_device(p);
     if (!error && p->options.grain >= TSM_GRAIN_SYNC)
-        error = verify_regions(p, record);
+        error = tsm_walk_regions(p, record);
     return error;
 }
 
@@ -463,12 +364,12 @@ int tsm_walk_command(struct tsm_replay *p, const struct sbt_record *record,
         error = await_blocking(p, record, schema, &place);
     if (error || !each)
         return error;
-    error = find_stuck(p, &is_stuck);
+    error = tsm_walk_find_stuck(p, &is_stuck);
     if (error || is_stuck)
         return error;
     error = tsm_walk_wait_for_stream(p, record->stream);
     if (!error && p->options.grain == TSM_GRAIN_COMMAND)
-        error = verify_regions(p, record);
+        error = tsm_walk_regions(p, record);
     return error;
 }
 
@@ -561,7 +462,7 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_CORE_READBACK:
     case SBT_CORE_CHECKSUM:
         return p->scheduled ? tsm_schedule_run_result(p, record, schema)
-                            : verify_record(p, record, schema);
+                            : tsm_walk_result(p, record, schema);
     case SBT_CORE_HOST_WRITE:
     case SBT_CORE_HOST_RUNS:
         if (sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE)
@@ -683,14 +584,14 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     }
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)
         return do_core(p, record, schema);
-    if (schema->kind == SBT_KIND_SYNC && is_past(p, record))
+    if (schema->kind == SBT_KIND_SYNC && tsm_walk_is_past(p, record))
         return 0;
     if (record->seq < p->plan.from_seq)
         return do_early(p, record, schema);
     /* Waits, too, after a stream's last command: what the host writes next relies on them. */
     if (schema->kind != SBT_KIND_SYNC && !is_needed(p, record)) {
         p->result.skipped_count++;
-        return is_past(p, record) ? 0 : skip_command(p, record, schema);
+        return tsm_walk_is_past(p, record) ? 0 : skip_command(p, record, schema);
     }
     pace(p, record);
     return do_call(p, record, schema);
@@ -743,7 +644,7 @@ static int end(struct tsm_replay *p)
 static int hold(struct tsm_replay *p)
 {
     bool is_stuck;
-    int error = find_stuck(p, &is_stuck);
+    int error = tsm_walk_find_stuck(p, &is_stuck);
 
     p->must_hold = false;
     if (!error && !is_stuck)

@@ -24,6 +24,20 @@ int tsm_walk_await_sent(struct tsm_replay *p, uint32_t stream);
 int tsm_walk_wait_for_stream(struct tsm_replay *p, uint32_t stream);
 int tsm_walk_wait_for_device(struct tsm_replay *p);
 
+/* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
+ * so none can be waited for but where the program waited. */
+int tsm_walk_find_stuck(struct tsm_replay *p, bool *is_stuck);
+
+/* Tests whether a record is after everything that is wanted. */
+bool tsm_walk_is_past(const struct tsm_replay *p, const struct sbt_record *record);
+
+/* Compares a READBACK or CHECKSUM record that is in the part, when its command is done
+ * (walk_results.c). */
+int tsm_walk_result(struct tsm_replay *p, const struct sbt_record *record,
+                    const struct sbt_schema *schema);
+/* Hashes all memory as it is after the record, where the device can be waited for. */
+int tsm_walk_regions(struct tsm_replay *p, const struct sbt_record *record);
+
 /* Notes how a comparison came out. */
 void tsm_walk_settle(struct tsm_replay *p, int equal);
 

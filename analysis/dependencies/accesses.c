@@ -234,7 +234,8 @@ static int add_observed_range(const struct command *c, const struct tsm_observed
                                     .size = range->size,
                                     .kind = is_sure ? TSM_ACCESS_OBSERVED : TSM_ACCESS_REACHABLE,
                                     .reads = range->flags & SBT_ACCESS_READ,
-                                    .writes = range->flags & SBT_ACCESS_WRITTEN});
+                                    .writes = range->flags & SBT_ACCESS_WRITTEN,
+                                    .is_own = is_sure && range->flags & SBT_ACCESS_OWN});
 }
 
 static int add_observed(const struct command *c)
@@ -456,10 +457,47 @@ static int add_fields(const struct command *c)
     return error;
 }
 
+/* Adds one side of many copies in one call. */
+static int add_list(const struct command *c, enum sbt_role role, bool is_read)
+{
+    size_t count, size_count;
+    const uint8_t *list = sbt_record_role_list(c->schema, c->record, role, &count),
+                  *sizes = sbt_record_role_list(c->schema, c->record, SBT_ROLE_SIZE, &size_count);
+    int error = 0;
+
+    for (size_t i = 0; i < count && i < size_count && !error; i++) {
+        const uint64_t start = tsm_get_u64(list + i * 8);
+        const bool is_known = holder(c->memory, start) || is_variable(c->a, start);
+
+        error = add(c->a, &(struct tsm_access){.start = start,
+                                               .size = tsm_get_u64(sizes + i * 8),
+                                               .reads = is_read,
+                                               .writes = !is_read,
+                                               .is_in_call = !is_known});
+    }
+    return error;
+}
+
+static bool is_batch(const struct command *c)
+{
+    size_t count;
+
+    return sbt_record_role_list(c->schema, c->record, SBT_ROLE_SIZE, &count);
+}
+
+static int note_batch(const struct command *c)
+{
+    const int error = add_list(c, SBT_ROLE_SRC, true);
+
+    return error ? error : add_list(c, SBT_ROLE_DST, false);
+}
+
 static int note_ranges(const struct command *c)
 {
     int error;
 
+    if (is_batch(c))
+        return note_batch(c);
     if (c->observed && has_rows(c->schema)) {
         error = add_observed_rows(c);
     } else {

@@ -7,10 +7,10 @@
  * that the number of a texture or surface there stands for, and the variables of its module whose
  * address the program has asked for. What is stored in memory that it can reach leads further:
  * allocations whose addresses the program has sent there in a copy whose bytes the trace has. It is
- * assumed to reach nothing else: not by addresses that kernels have computed or that copies between
- * allocations have moved, not by numbers that are no multiple of 8 bytes from the begin of the
- * arguments, by variables that the program never looked up, by references of textures, nor memory
- * that two reservations of addresses have in common.
+ * assumed to reach nothing else: not by addresses that kernels have computed, that copies between
+ * allocations have moved or that a batch of copies has brought, not by numbers that are no multiple
+ * of 8 bytes from the begin of the arguments, by variables that the program never looked up, by
+ * references of textures, nor memory that two reservations of addresses have in common.
  *
  * Where the trace says what commands have accessed (observed.h), that counts in place of all this,
  * but for objects: a kernel may use those whose numbers are among its arguments.
@@ -45,6 +45,7 @@ struct tsm_access {
     enum tsm_access_kind kind;
     bool reads, writes;
     bool is_object;  /* `start` is the number of an object in place of an address; size is 1 */
+    bool is_own;     /* it reads only what it has written before */
     bool is_in_call; /* memory of the host alone: it is over when the call returns */
 };
 

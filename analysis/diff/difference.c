@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 bool tsm_difference_bytes(struct tsm_difference *d, uint64_t base, const uint8_t *expected,
                           const uint8_t *actual, size_t size)
@@ -207,4 +208,13 @@ void tsm_difference_name(struct tsm_difference *d, struct sbt_reader *reader)
     if (sbt_cursor_next(cursor, &record) == 1)
         take_names(d, reader, record);
     sbt_cursor_destroy(cursor);
+}
+
+void tsm_difference_command_text(char *out, size_t size, struct sbt_reader *reader, uint64_t seq)
+{
+    struct tsm_difference d = {.seq = seq};
+
+    tsm_difference_name(&d, reader);
+    tsm_format(out, size, "record %llu, %s%s%s on stream %u", (unsigned long long)seq, d.call,
+               *d.function ? " of " : "", d.function, d.stream);
 }

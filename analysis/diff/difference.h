@@ -32,4 +32,7 @@ uint64_t tsm_difference_overwrites(struct sbt_reader *reader, const struct sbt_r
 /* Fill call, function and stack from the record d->seq. */
 void tsm_difference_name(struct tsm_difference *d, struct sbt_reader *reader);
 
+/* Writes the record's number, call, kernel and stream, as for a sentence. */
+void tsm_difference_command_text(char *out, size_t size, struct sbt_reader *reader, uint64_t seq);
+
 #endif

@@ -281,6 +281,28 @@ static int compare_address(struct tsm_field_diff *out, const struct tsm_field_di
     return TSM_FIELDS_UNKNOWN;
 }
 
+/* Compares the addresses of a list of copies. */
+static int compare_addresses(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                             const struct sbt_field *field)
+{
+    size_t count_a, count_b;
+    const uint8_t *a = sbt_record_role_list(in->schemas[0], in->records[0],
+                                            (enum sbt_role)field->role, &count_a),
+                  *b = sbt_record_role_list(in->schemas[1], in->records[1],
+                                            (enum sbt_role)field->role, &count_b);
+    int result = TSM_FIELDS_AGREE;
+
+    if (count_a != count_b)
+        return numbers_differ(out, field->name, false, count_a, count_b);
+    for (size_t i = 0; i < count_a && result != TSM_FIELDS_DIFFER; i++) {
+        const int other =
+            compare_address(out, in, field->name, tsm_get_u64(a + i * 8), tsm_get_u64(b + i * 8));
+
+        result = other == TSM_FIELDS_AGREE ? result : other;
+    }
+    return result;
+}
+
 int tsm_field_diff_number(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                           const char *field, enum sbt_field_type type, const char *detail,
                           uint64_t a, uint64_t b)
@@ -399,7 +421,9 @@ static int compare_field(struct tsm_field_diff *out, const struct tsm_field_diff
     case SBT_FIELD_STRING:
         return compare_strings(out, in, field->name, a, b);
     case SBT_FIELD_BYTES:
-        return compare_bytes(out, in, index);
+        return field->role == SBT_ROLE_DST || field->role == SBT_ROLE_SRC
+                   ? compare_addresses(out, in, field)
+                   : compare_bytes(out, in, index);
     case SBT_FIELD_BLOB:
         return compare_blobs(out, in, index);
     case SBT_FIELD_STRUCT:

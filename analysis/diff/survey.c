@@ -98,7 +98,7 @@ static void note_core(struct tsm_survey *s, struct sbt_reader *reader,
         note_writer(s, record);
         break;
     case SBT_CORE_CHECKSUM:
-        s->checksum_count++;
+        s->checksum_count += !(record->flags & SBT_RECORD_SPOT);
         break;
     case SBT_CORE_UNMODELLED:
         note_unrecorded(s, reader, record);

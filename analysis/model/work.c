@@ -2,6 +2,7 @@
 #include "analysis/model/work.h"
 
 #include "api/traits.h"
+#include "base/bytes.h"
 
 const char *tsm_work_name(enum tsm_work work)
 {
@@ -166,6 +167,37 @@ static void describe_kernel(struct tsm_command_node *node, struct sbt_reader *re
     node->shared_size = role_of(type, record, SBT_ROLE_SHARED_SIZE);
 }
 
+/* Returns the place of the first one that a list names; UNKNOWN if that of any of them is. */
+static enum tsm_place place_of_list(const struct tsm_type_work *type,
+                                    const struct sbt_record *record,
+                                    const struct tsm_memory *memory, enum sbt_role role)
+{
+    size_t count;
+    const uint8_t *list = sbt_record_role_list(type->schema, record, role, &count);
+    enum tsm_place place = TSM_PLACE_UNKNOWN;
+
+    for (size_t i = count; i-- > 0;) {
+        place = tsm_memory_place(memory, tsm_get_u64(list + i * 8), TSM_PLACE_UNKNOWN);
+        if (place == TSM_PLACE_UNKNOWN)
+            break;
+    }
+    return place;
+}
+
+/* Describes many copies in one call. Returns false for one copy. */
+static bool describe_batch(struct tsm_command_node *node, const struct sbt_record *record,
+                           const struct tsm_type_work *type, const struct tsm_memory *memory)
+{
+    size_t count;
+    const uint8_t *sizes = sbt_record_role_list(type->schema, record, SBT_ROLE_SIZE, &count);
+
+    for (size_t i = 0; i < count; i++)
+        node->bytes += tsm_get_u64(sizes + i * 8);
+    node->to = place_of_list(type, record, memory, SBT_ROLE_DST);
+    node->from = place_of_list(type, record, memory, SBT_ROLE_SRC);
+    return count > 0;
+}
+
 void tsm_work_describe(struct tsm_command_node *node, struct sbt_reader *reader,
                        const struct sbt_record *record, const struct tsm_type_work *type,
                        const struct tsm_memory *memory)
@@ -174,6 +206,8 @@ void tsm_work_describe(struct tsm_command_node *node, struct sbt_reader *reader,
     if (type->work == TSM_WORK_KERNEL)
         describe_kernel(node, reader, record, type);
     if (type->work != TSM_WORK_COPY && type->work != TSM_WORK_FILL)
+        return;
+    if (describe_batch(node, record, type, memory))
         return;
     node->bytes = role_of(type, record, SBT_ROLE_SIZE);
     node->to = place_of(type, record, memory, SBT_ROLE_DST, SBT_ROLE_HOST_DST);

@@ -276,6 +276,8 @@ static int visit(struct search *s, struct sbt_reader *reader, const struct sbt_r
 {
     const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
 
+    if (record->flags & SBT_RECORD_SPOT)
+        return 0; /* it is compared where all was sent anyway */
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) ||
         record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)) {
         visit_verified(s, record, schema ? schema : sbt_core_schema(SBT_TYPE_CALL(record->type)));

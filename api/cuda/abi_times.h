@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define TSM_EMU_TIMES_SYMBOL  "tsm_emu_times"
-#define TSM_EMU_TIMES_VERSION 4u
+#define TSM_EMU_TIMES_VERSION 5u
 
 struct tsm_emu_ticket; /* what one call sent to the device */
 
@@ -136,6 +136,17 @@ struct tsm_emu_times {
     /* Says which events (CUevent) the nodes of a launched graph record. Call it after end(), and
      * before read() or drop(). */
     void (*events)(struct tsm_emu_ticket *ticket, tsm_emu_event_visitor visit, void *user);
+
+    /* From version 5 on. */
+
+    /* Tests whether everything that was sent to any stream is done. */
+    bool (*is_idle)(void);
+
+    /* Returns where the host can read `size` bytes of device memory at an address, that the program
+     * can only change by commands: of cuMemAlloc, or of a pool of this process's own. NULL for
+     * other memory, and where fresh memory is not zero (TS_EMU_POISON). Valid until the memory is
+     * freed. */
+    const void *(*device_bytes)(uint64_t address, uint64_t size);
 };
 
 /* Returns NULL before cuInit(). Valid as long as the library is loaded. */

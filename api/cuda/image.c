@@ -82,6 +82,7 @@ static void give(void *memory, size_t size)
 #define MEMBER_HEADER_SIZE   4u  /* u32 */
 #define MEMBER_PADDED_SIZE   8u  /* u64 */
 #define MEMBER_PACKED_SIZE   16u /* u32: bytes when compressed */
+#define MEMBER_ARCHITECTURE  28u /* u32 */
 #define MEMBER_FLAGS         40u /* u64 */
 #define MEMBER_UNPACKED_SIZE 56u /* u64 */
 #define MEMBER_HEADER_MIN    64u
@@ -90,16 +91,37 @@ static void give(void *memory, size_t size)
 #define FLAG_LZ4             0x2000u
 #define FLAG_ZSTD            0x8000u
 
-static void visit_code(unsigned kind, const uint8_t *code, size_t size,
+static void visit_member(unsigned kind, const uint8_t *header, const uint8_t *code, size_t size,
+                         struct cuda_image_visitor *visitor)
+{
+    const bool is_ptx = kind == KIND_PTX;
+    const struct cuda_member member = {
+        .is_ptx = is_ptx,
+        .is_packed = header && tsm_get_u64(header + MEMBER_FLAGS) & (FLAG_LZ4 | FLAG_ZSTD),
+        .architecture = header ? tsm_get_u32(header + MEMBER_ARCHITECTURE) : 0,
+        .data = code,
+        .size = is_ptx ? strnlen((const char *)code, size) : size,
+    };
+
+    visitor->visit_member(visitor->context, &member);
+    visitor->count++;
+}
+
+/* `header`: the member's; NULL: it is none. */
+static void visit_code(unsigned kind, const uint8_t *header, const uint8_t *code, size_t size,
                        struct cuda_image_visitor *visitor)
 {
-    if (kind == KIND_PTX && visitor->visit)
+    if (kind != KIND_PTX && kind != KIND_ELF)
+        return;
+    if (visitor->visit_member)
+        visit_member(kind, header, code, size, visitor);
+    else if (kind == KIND_PTX && visitor->visit)
         cuda_ptx_functions((const char *)code, size, visitor);
     else if (kind == KIND_PTX)
         cuda_ptx_variables((const char *)code, size, visitor);
-    else if (kind == KIND_ELF && visitor->visit)
+    else if (visitor->visit)
         cuda_elf_functions(code, size, visitor);
-    else if (kind == KIND_ELF)
+    else
         cuda_elf_variables(code, size, visitor);
 }
 
@@ -144,7 +166,7 @@ static void visit_packed(const uint8_t *header, const uint8_t *body, size_t body
         size = unpack_zstd(out, unpacked, body, packed);
     else
         size = unpack_lz4(out, unpacked, body, packed);
-    visit_code(tsm_get_u16(header + MEMBER_KIND), out, size, visitor);
+    visit_code(tsm_get_u16(header + MEMBER_KIND), header, out, size, visitor);
     give(out, unpacked);
 }
 
@@ -166,7 +188,7 @@ static void visit_fatbin(const uint8_t *data, size_t size, struct cuda_image_vis
         if (tsm_get_u64(header + MEMBER_FLAGS) & (FLAG_LZ4 | FLAG_ZSTD))
             visit_packed(header, body, body_size, visitor);
         else
-            visit_code(tsm_get_u16(header + MEMBER_KIND), body, body_size, visitor);
+            visit_code(tsm_get_u16(header + MEMBER_KIND), header, body, body_size, visitor);
     }
 }
 
@@ -221,7 +243,7 @@ static void visit_image(const void *data, uint64_t size, struct cuda_image_visit
     if (magic == FATBIN_MAGIC)
         visit_fatbin(data, size, visitor);
     else
-        visit_code(magic == ELF_MAGIC ? KIND_ELF : KIND_PTX, data, size, visitor);
+        visit_code(magic == ELF_MAGIC ? KIND_ELF : KIND_PTX, NULL, data, size, visitor);
 }
 
 uint32_t cuda_image_functions(const void *data, uint64_t size,
@@ -245,4 +267,18 @@ void cuda_image_variables(const void *data, uint64_t size,
     struct cuda_image_visitor visitor = {.visit_variable = visit, .context = context};
 
     visit_image(data, size, &visitor);
+}
+
+void cuda_image_members(const void *data, uint64_t size,
+                        void (*visit)(void *context, const struct cuda_member *member),
+                        void *context)
+{
+    struct cuda_image_visitor visitor = {.visit_member = visit, .context = context};
+
+    visit_image(data, size, &visitor);
+}
+
+bool cuda_image_is_fatbin(const void *data, uint64_t size)
+{
+    return size >= FATBIN_HEADER && tsm_get_u32(data) == FATBIN_MAGIC;
 }

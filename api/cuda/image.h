@@ -44,6 +44,7 @@ enum cuda_param_type {
     CUDA_PARAM_UNSIGNED,
     CUDA_PARAM_SIGNED,
     CUDA_PARAM_FLOAT,
+    CUDA_PARAM_POINTER, /* PTX says so: ".ptr" */
 };
 
 struct cuda_param {
@@ -72,10 +73,29 @@ void cuda_image_variables(const void *data, uint64_t size,
                           void (*visit)(void *context, const char *name, size_t name_size),
                           void *context);
 
+/* Code of one kind: a member of a fatbin, unpacked, or an image that is no fatbin. */
+struct cuda_member {
+    bool is_ptx; /* else ELF */
+    bool is_packed;
+    unsigned architecture; /* as the fatbin says: 70 for sm_70; 0: no fatbin */
+    const uint8_t *data;   /* of PTX without its terminator */
+    size_t size;
+};
+
+/* Call `visit` once for each member. What it is given lives only during its call. */
+void cuda_image_members(const void *data, uint64_t size,
+                        void (*visit)(void *context, const struct cuda_member *member),
+                        void *context);
+
+/* Tests whether the bytes begin as a fatbin does. */
+bool cuda_image_is_fatbin(const void *data, uint64_t size);
+
 /* Inside: one function per format. */
 struct cuda_image_visitor {
+    /* One of these: */
     void (*visit)(void *context, const struct cuda_signature *signature);
-    void (*visit_variable)(void *context, const char *name, size_t name_size); /* one of both */
+    void (*visit_variable)(void *context, const char *name, size_t name_size);
+    void (*visit_member)(void *context, const struct cuda_member *member);
     void *context;
     uint32_t count;
     struct cuda_param *params; /* room for CUDA_PARAM_COUNT_MAX */

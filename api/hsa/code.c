@@ -118,7 +118,7 @@ static const void *at_address(const struct hsa_code *code, uint64_t address, uin
  */
 
 /* AMD's metadata are a note. */
-static void add_metadata(const struct hsa_code *code, const struct hsa_code_kernels *kernels)
+static void add_metadata(const struct hsa_code *code, struct hsa_code_kernels *kernels)
 {
     struct tsm_elf_section notes;
     Elf64_Nhdr note;

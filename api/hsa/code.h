@@ -40,7 +40,10 @@ struct hsa_code_argument {
 struct hsa_code_kernel {
     const char *name; /* of the symbol, inside the file: "vector_add.kd" */
     uint32_t arguments_size, group_size, private_size; /* bytes */
-    bool has_arguments; /* the list below is what the file says; else it says nothing */
+    /* AMD's metadata; 0: they do not say. */
+    uint32_t vector_registers, scalar_registers;
+    uint32_t max_threads, block[3]; /* of a workgroup; block: required */
+    bool has_arguments;             /* the list below is what the file says; else it says nothing */
     uint32_t argument_count;
     struct hsa_code_argument arguments[HSA_CODE_ARGUMENT_MAX];
 };
@@ -67,6 +70,7 @@ bool hsa_code_each(const struct hsa_code *code,
 struct hsa_code_kernels {
     struct hsa_code_kernel *all; /* sorted by name */
     size_t count, capacity;
+    char target[64]; /* "amdgcn-amd-amdhsa--gfx906", as AMD's metadata say; "": they do not */
 };
 /* Collects the kernels. Returns false without memory; then there are none. */
 bool hsa_code_kernels_init(struct hsa_code_kernels *out, const struct hsa_code *code);
@@ -75,7 +79,7 @@ void hsa_code_kernels_finish(struct hsa_code_kernels *kernels);
 struct hsa_code_kernel *hsa_code_kernels_find(const struct hsa_code_kernels *kernels,
                                               const char *name, size_t size);
 
-/* AMD's metadata: add to kernels what they say of their arguments. */
-void hsa_code_metadata(const uint8_t *data, size_t size, const struct hsa_code_kernels *kernels);
+/* AMD's metadata: add to kernels what they say of them and of their arguments. */
+void hsa_code_metadata(const uint8_t *data, size_t size, struct hsa_code_kernels *kernels);
 
 #endif

@@ -172,6 +172,48 @@ static void read_arguments(struct pack *p, struct item array, struct hsa_code_ke
     out->has_arguments = !p->is_bad && array.number <= HSA_CODE_ARGUMENT_MAX;
 }
 
+/* Reads up to three numbers. */
+static void read_dimensions(struct pack *p, struct item array, uint32_t out[3])
+{
+    for (uint64_t i = 0; i < array.number && !p->is_bad; i++) {
+        struct item dimension = next(p);
+        if (i < 3)
+            out[i] = (uint32_t)dimension.number;
+        skip(p, dimension, 0);
+    }
+}
+
+static void read_number(struct item key, struct item value, struct hsa_code_kernel *out)
+{
+    const struct {
+        const char *name;
+        uint32_t *to;
+    } numbers[] = {
+        {".kernarg_segment_size", &out->arguments_size},
+        {".vgpr_count", &out->vector_registers},
+        {".sgpr_count", &out->scalar_registers},
+        {".max_flat_workgroup_size", &out->max_threads},
+    };
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (value.type == ITEM_NUMBER && is_text(key, numbers[i].name))
+            *numbers[i].to = (uint32_t)value.number;
+}
+
+/* Adds what the metadata say of a kernel to what its descriptor says. */
+static void add(struct hsa_code_kernel *out, const struct hsa_code_kernel *found)
+{
+    if (found->arguments_size) /* the descriptor has it from version 4 on only */
+        out->arguments_size = found->arguments_size;
+    out->vector_registers = found->vector_registers;
+    out->scalar_registers = found->scalar_registers;
+    out->max_threads = found->max_threads;
+    memcpy(out->block, found->block, sizeof(out->block));
+    out->has_arguments = found->has_arguments;
+    out->argument_count = found->argument_count;
+    memcpy(out->arguments, found->arguments, sizeof(out->arguments));
+}
+
 static void read_kernel(struct pack *p, const struct hsa_code_kernels *kernels)
 {
     struct item map = next(p);
@@ -183,29 +225,33 @@ static void read_kernel(struct pack *p, const struct hsa_code_kernels *kernels)
             read_arguments(p, value, &found);
             continue;
         }
+        if (is_text(key, ".reqd_workgroup_size") && value.type == ITEM_ARRAY) {
+            read_dimensions(p, value, found.block);
+            continue;
+        }
         if (is_text(key, ".symbol"))
             out = value.type == ITEM_TEXT ? hsa_code_kernels_find(kernels, value.text, value.number)
                                           : NULL; /* the file has no such symbol */
-        else if (is_text(key, ".kernarg_segment_size") && value.type == ITEM_NUMBER)
-            found.arguments_size = (uint32_t)value.number;
+        else
+            read_number(key, value, &found);
         skip(p, value, 0);
     }
-    if (!out || p->is_bad)
-        return;
-    if (found.arguments_size) /* the descriptor has it from version 4 on only */
-        out->arguments_size = found.arguments_size;
-    out->has_arguments = found.has_arguments;
-    out->argument_count = found.argument_count;
-    memcpy(out->arguments, found.arguments, sizeof(out->arguments));
+    if (out && !p->is_bad)
+        add(out, &found);
 }
 
-void hsa_code_metadata(const uint8_t *data, size_t size, const struct hsa_code_kernels *kernels)
+void hsa_code_metadata(const uint8_t *data, size_t size, struct hsa_code_kernels *kernels)
 {
     struct pack p = {data, data + size, false};
     struct item map = next(&p);
 
     for (uint64_t i = 0; map.type == ITEM_MAP && i < map.number && !p.is_bad; i++) {
         struct item key = next(&p), value = next(&p);
+        if (is_text(key, "amdhsa.target") && value.type == ITEM_TEXT &&
+            value.number < sizeof(kernels->target)) {
+            memcpy(kernels->target, value.text, value.number);
+            kernels->target[value.number] = '\0';
+        }
         if (!is_text(key, "amdhsa.kernels") || value.type != ITEM_ARRAY) {
             skip(&p, value, 0);
             continue;

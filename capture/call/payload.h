@@ -48,7 +48,7 @@ bool tsm_payload_store_part(struct tsm_lane *lane, const struct tsm_box *box, ui
 
 /* A lane's memory for encoded references, for readbacks that wait for the call's commit, and for
  * its record where that had to make way. */
-#define TSM_SCRATCH_DEFERRED_MAX 65 /* 64 parts of a call, and TSM_FORETOLD */
+#define TSM_SCRATCH_DEFERRED_MAX 1025 /* 1024 parts of a call, and TSM_FORETOLD */
 
 #define TSM_SCRATCH_LARGE_MAX 8
 

@@ -21,7 +21,7 @@
 #define CHANGED   "bytes given back, which were overwritten before it was seen that they were there"
 #define TOO_MANY  "bytes given back by more than 4096 commands under way"
 #define ENDED     "bytes given back by a call that recording ended in"
-#define TOO_LARGE "bytes given back by more than 64 parts of one call"
+#define TOO_LARGE "bytes given back by more than 1024 parts of one call"
 
 struct tsm_readbacks *tsm_readbacks_create(void)
 {

@@ -108,10 +108,11 @@ void tsm_session_forked(int child)
     write_fork(s, child);
 }
 
-void tsm_checksum_write(uint32_t stream, uint64_t position, uint64_t address, uint64_t size,
-                        const struct sbt_key *key)
+void tsm_checksum_write(uint32_t flags, uint32_t stream, uint64_t position, uint64_t address,
+                        uint64_t size, const struct sbt_key *key)
 {
     const struct tsm_note note = {.call = SBT_CORE_CHECKSUM,
+                                  .flags = flags,
                                   .stream = SBT_STREAM_NONE,
                                   .slots = {stream, position, address, size, sizeof(*key)},
                                   .slot_count = 5,

@@ -215,6 +215,15 @@ static void write_parts(struct tsm_call *call, const struct tsm_box *box)
         call->flags |= SBT_RECORD_TRUNCATED;
 }
 
+/* Writes the bytes before the call, unless they were recorded there as the content of tracked
+ * memory. */
+static void write_untracked(struct tsm_call *call, const struct tsm_box *box)
+{
+    if (!tsm_hostmem_holds(call->lane->session, (uint64_t)(uintptr_t)box->data,
+                           tsm_box_extent(box)))
+        write_parts(call, box);
+}
+
 static void append(struct tsm_call *call, const struct tsm_box *box, bool late)
 {
     static const struct tsm_box nothing;
@@ -222,22 +231,32 @@ static void append(struct tsm_call *call, const struct tsm_box *box, bool late)
     const bool is_kept = !(call->info & TSM_TYPE_OFF);
     const bool large = !late && !captured && is_kept && !fits(call, tsm_box_size(box));
 
-    /* The content of tracked memory was recorded before the call. */
-    if (large && !tsm_hostmem_holds(call->lane->session, (uint64_t)(uintptr_t)box->data,
-                                    tsm_box_extent(box)))
-        write_parts(call, box);
+    if (large)
+        write_untracked(call, box);
     if (late || large)
         call->flags |= SBT_RECORD_LATE;
     tsm_call_blob_box(call, late || large || captured ? &nothing : box);
 }
 
-void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box)
+static bool contest_late(struct tsm_call *call, const struct tsm_box *box)
 {
     const bool late = !(call->flags & SBT_RECORD_CAPTURED) && is_late(call, box);
 
     if (late && call->stream)
         tsm_readbacks_contest(call, box);
-    append(call, box, late);
+    return late;
+}
+
+void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box)
+{
+    append(call, box, contest_late(call, box));
+}
+
+void tsm_call_takes(struct tsm_call *call, const struct tsm_box *box)
+{
+    if (!contest_late(call, box) && !(call->info & TSM_TYPE_OFF))
+        write_untracked(call, box);
+    call->flags |= SBT_RECORD_LATE;
 }
 
 void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box)

@@ -115,7 +115,7 @@ void tsm_hostmem_write_hash(const struct tsm_hostmem *h, uint64_t base, uint64_t
     if (h->gap_count || from >= to)
         return;
     key = tsm_hash_key(h->bytes + (from - base), to - from);
-    tsm_checksum_write(h->by.stream, h->by.position, from, to - from, &key);
+    tsm_checksum_write(0, h->by.stream, h->by.position, from, to - from, &key);
 }
 
 static void write_seen(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,

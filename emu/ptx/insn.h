@@ -132,6 +132,7 @@ struct ptx_code {
     bool is_weak;
     bool calls_unknown; /* makes indirect calls or recurses */
     uint32_t line;
+    char variant;     /* of its .target: 'a' of sm_90a, 'f', or 0 */
     uint32_t index;   /* among the module's functions */
     uint32_t unit;    /* which .version of the text it came after */
     const char *head; /* in the text, after .entry or .func; and its line */
@@ -149,6 +150,7 @@ struct ptx_code {
     uint32_t used_var_count;
     uint32_t *used_codes;
     uint32_t used_code_count;
+    uint32_t dynamic_align; /* of an entry: what its dynamic shared memory asks for; 0: nothing */
     uint32_t mark; /* of the layout's walks */
     uint8_t stack_state;
     uint8_t is_alone; /* emu/ptx/launch/parallel_launch.c's */

@@ -199,7 +199,85 @@
     X(sync_cta, "sync_restrict::shared::cta")                                                      \
     X(sync_cluster, "sync_restrict::shared::cluster")                                              \
     X(async_generic, "async::generic")                                                             \
-    X(l2_evict_unchanged, "L2::evict_unchanged")
+    X(l2_evict_unchanged, "L2::evict_unchanged")                                                   \
+    X(mma_async, "mma_async")                                                                      \
+    X(fence, "fence")                                                                              \
+    X(geom_4d, "4d")                                                                               \
+    X(geom_5d, "5d")                                                                               \
+    X(tensor, "tensor")                                                                            \
+    X(tile, "tile")                                                                                \
+    X(tile_gather4, "tile::gather4")                                                               \
+    X(tile_scatter4, "tile::scatter4")                                                             \
+    X(im2col, "im2col")                                                                            \
+    X(im2col_w, "im2col::w")                                                                       \
+    X(im2col_w_128, "im2col::w::128")                                                              \
+    X(im2col_no_offs, "im2col_no_offs")                                                            \
+    X(cta_group_1, "cta_group::1")                                                                 \
+    X(cta_group_2, "cta_group::2")                                                                 \
+    X(replace, "replace")                                                                          \
+    X(cp_fenceproxy, "cp_fenceproxy")                                                              \
+    X(global_address, "global_address")                                                            \
+    X(rank, "rank")                                                                                \
+    X(box_dim, "box_dim")                                                                          \
+    X(global_dim, "global_dim")                                                                    \
+    X(global_stride, "global_stride")                                                              \
+    X(element_stride, "element_stride")                                                            \
+    X(elemtype, "elemtype")                                                                        \
+    X(interleave_layout, "interleave_layout")                                                      \
+    X(swizzle_mode, "swizzle_mode")                                                                \
+    X(swizzle_atomicity, "swizzle_atomicity")                                                      \
+    X(fill_mode, "fill_mode")                                                                      \
+    X(b1024, "b1024")                                                                              \
+    X(rs, "rs")                                                                                    \
+    X(e4m3x4, "e4m3x4")                                                                            \
+    X(e5m2x4, "e5m2x4")                                                                            \
+    X(e2m3x4, "e2m3x4")                                                                            \
+    X(e3m2x4, "e3m2x4")                                                                            \
+    X(e2m1x4, "e2m1x4")                                                                            \
+    X(alloc, "alloc")                                                                              \
+    X(dealloc, "dealloc")                                                                          \
+    X(relinquish, "relinquish_alloc_permit")                                                       \
+    X(ld, "ld")                                                                                    \
+    X(wait_ld, "wait::ld")                                                                         \
+    X(wait_st, "wait::st")                                                                         \
+    X(before_sync, "fence::before_thread_sync")                                                    \
+    X(after_sync, "fence::after_thread_sync")                                                      \
+    X(shift, "shift")                                                                              \
+    X(cp, "cp")                                                                                    \
+    X(ws, "ws")                                                                                    \
+    X(shape_16x64b, "16x64b")                                                                      \
+    X(shape_16x128b, "16x128b")                                                                    \
+    X(shape_16x256b, "16x256b")                                                                    \
+    X(shape_32x32b, "32x32b")                                                                      \
+    X(shape_16x32bx2, "16x32bx2")                                                                  \
+    X(x8, "x8")                                                                                    \
+    X(x16, "x16")                                                                                  \
+    X(x32, "x32")                                                                                  \
+    X(x64, "x64")                                                                                  \
+    X(x128, "x128")                                                                                \
+    X(pack_16b, "pack::16b")                                                                       \
+    X(unpack_16b, "unpack::16b")                                                                   \
+    X(arrive_one, "mbarrier::arrive::one")                                                         \
+    X(kind_f16, "kind::f16")                                                                       \
+    X(kind_tf32, "kind::tf32")                                                                     \
+    X(kind_f8f6f4, "kind::f8f6f4")                                                                 \
+    X(kind_i8, "kind::i8")                                                                         \
+    X(kind_mxf8f6f4, "kind::mxf8f6f4")                                                             \
+    X(kind_mxf4, "kind::mxf4")                                                                     \
+    X(kind_mxf4nvf4, "kind::mxf4nvf4")                                                             \
+    X(block_scale, "block_scale")                                                                  \
+    X(scale_vec_1x, "scale_vec::1X")                                                               \
+    X(scale_vec_2x, "scale_vec::2X")                                                               \
+    X(scale_vec_4x, "scale_vec::4X")                                                               \
+    X(block16, "block16")                                                                          \
+    X(block32, "block32")                                                                          \
+    X(shape_128x256b, "128x256b")                                                                  \
+    X(shape_128x128b, "128x128b")                                                                  \
+    X(shape_64x128b, "64x128b")                                                                    \
+    X(shape_32x128b, "32x128b")                                                                    \
+    X(warpx2_02_13, "warpx2::02_13")                                                               \
+    X(warpx2_01_23, "warpx2::01_23")                                                               \
+    X(warpx4, "warpx4")
 
 enum ptx_modifier {
 #define X(id, text, size, kind) PTX_##id,

@@ -169,6 +169,9 @@ enum ptx_fault_kind {
     PTX_FAULT_STACK,   /* calls nest too deep: CUDA_ERROR_HARDWARE_STACK_ERROR */
     PTX_FAULT_PC,      /* a call through a pointer to no function: CUDA_ERROR_INVALID_PC */
     PTX_FAULT_HANDLE,  /* no texture or surface of that handle */
+    PTX_FAULT_TENSOR_MEMORY, /* not allocated, or another warp's lanes: CUDA_ERROR_ILLEGAL_ADDRESS */
+    PTX_FAULT_DESCRIPTOR, /* operands that go with no product: CUDA_ERROR_ILLEGAL_INSTRUCTION */
+    PTX_FAULT_TENSOR_MAP, /* no tensor map, or not one for this: CUDA_ERROR_ILLEGAL_INSTRUCTION */
 };
 
 /* How memory was accessed, and in which state space (after generic addresses are resolved). */

@@ -107,7 +107,25 @@ uint64_t sbt_record_role(const struct sbt_schema *schema, const struct sbt_recor
 {
     int i = sbt_schema_role(schema, role);
 
-    return i >= 0 && (uint32_t)i < record->slot_count ? record->slots[i] : absent;
+    return i >= 0 && (uint32_t)i < record->slot_count && schema->fields[i].type != SBT_FIELD_BYTES
+               ? record->slots[i]
+               : absent;
+}
+
+const uint8_t *sbt_record_role_list(const struct sbt_schema *schema,
+                                    const struct sbt_record *record, enum sbt_role role,
+                                    size_t *count)
+{
+    int i = sbt_schema_role(schema, role);
+    const uint8_t *bytes;
+    size_t size;
+
+    *count = 0;
+    if (i < 0 || schema->fields[i].type != SBT_FIELD_BYTES ||
+        !sbt_record_bytes(record, (uint32_t)i, &bytes, &size))
+        return NULL;
+    *count = size / sizeof(uint64_t);
+    return bytes;
 }
 
 bool sbt_record_taints(uint32_t schema_flags, uint32_t record_flags)

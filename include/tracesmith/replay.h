@@ -71,6 +71,15 @@ struct tsm_shader_replacement {
     const char *path; /* of a SPIR-V module */
 };
 
+/* A kernel of a file that takes the place of recorded ones; it must have parameters of the same
+ * sizes at the same offsets. Variables and functions that it names and the recorded module has are
+ * the module's, in PTX. */
+struct tsm_kernel_replacement {
+    const char *name; /* of the recorded kernel, as its module has it: "_Z3addPfi" */
+    const char *path; /* PTX, or code for the device */
+    const char *from; /* kernel in it; NULL: the one of the same name, or its only one */
+};
+
 /* Vulkan: what is to be inspected on the way. The replay ends with the last of it. Folders are
  * created where they are not there. */
 struct tsm_inspect {
@@ -99,9 +108,11 @@ struct tsm_replay_time {
 };
 
 struct tsm_replay_options {
-    const char *backend; /* NULL: by the trace's API */
-    const char *device;  /* NULL: the first that fits; "emu": the software GPU; "1": by index */
-    const char *library; /* path of the driver library; NULL: found as programs find it */
+    const char *backend;    /* NULL: by the trace's API */
+    const char *device;     /* NULL: the first that fits; "emu": the software GPU; "1": by index */
+    const char *device_map; /* CUDA: "0:1,1:0": device 1 stands for recorded device 0, ...; NULL: in
+                               their order */
+    const char *library;    /* path of the driver library; NULL: found as programs find it */
     struct sbt_filter filter; /* streams and seq range to submit; the rest only as far as needed */
     unsigned loop;            /* times to run the commands; 0 means 1 */
     /* Not 0: runs the commands so often, after warmup_runs runs, and times them on the device.
@@ -121,12 +132,15 @@ struct tsm_replay_options {
     bool trust_code;      /* HSA on the software GPU: native code of the trace runs in this
                              process, with all that it may do; else in a sandbox, or not */
     bool validate;        /* Vulkan: run the validation layer, count its errors */
+    bool no_spot_checks;  /* leave those of the trace out, and their waits */
     bool no_checkpoint;   /* run everything before the range instead of loading a checkpoint */
     uint64_t timeout_ns;  /* without progress (docs/verdict.md); 0: 60 s */
     uint8_t fresh_memory; /* byte that fresh device memory is filled with */
     const struct tsm_inspect *inspect; /* NULL: nothing is inspected */
     const struct tsm_shader_replacement *shaders;
     size_t shader_count;
+    const struct tsm_kernel_replacement *kernels; /* CUDA */
+    size_t kernel_count;
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void (*on_difference)(void *user, const struct tsm_difference *difference);
     /* Gets the times of a run's commands after it, in no certain order. An error ends the replay.
@@ -151,12 +165,17 @@ struct tsm_replay_result {
     char failure[256];       /* the first of those that failed as recorded; "": there is none */
     bool fails_otherwise;    /* one did not: it is a difference */
     uint64_t difference_count;
+    /* Spot checks that were compared, and of them those that differ. Where the trace has other
+     * results of the part, they do not count in the verdict; else they are the results. */
+    uint64_t spot_count, spot_difference_count;
     uint64_t uncompared_count; /* recorded results that could not be compared; with any, not SAME */
     uint64_t timed_count; /* results that differ where the GPU wrote times: those of nothing else
                              are no results, the others are uncompared */
     uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
-    uint64_t translated_count; /* addresses that could not be had */
+    uint64_t translated_count;      /* addresses that could not be had */
+    uint64_t translated_word_count; /* words with such an address that were translated in bytes that
+                                       the program sent */
     /* Values in kernels' arguments that look like such an address, but may be anything: left as
      * recorded. With any, the verdict is not SAME. */
     uint64_t untranslated_count;
@@ -167,6 +186,9 @@ struct tsm_replay_result {
      * that it had read by then, or before a command that read others in the same memory was
      * complete. With any, the verdict is not SAME. */
     uint64_t ahead_count;
+    /* Kernels in whose place the program got others. With any, "same" says that these compute the
+     * same bytes. */
+    uint64_t replaced_count;
     uint64_t validation_count;   /* errors that the validation layer reported */
     uint64_t inspect_file_count; /* files that were written because of options.inspect */
     uint64_t elapsed_ns;         /* first submission to last completion */
@@ -194,6 +216,9 @@ int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max);
 
 /* Returns whether commands of the API of that name can be timed. */
 bool tsm_replay_can_time(const char *api);
+
+/* Returns whether kernels of the API of that name can be replaced. */
+bool tsm_replay_can_replace_kernels(const char *api);
 
 /* Opens the backend and makes the plan: everything that can be refused is refused here, before
  * anything runs: another API, kernels for a GPU that is not here, a lossy trace. The reader must
@@ -232,6 +257,8 @@ struct tsm_arm_result {
     bool is_exact; /* the difference appears, too, when the GPU is waited for after each command:
                       `difference` names the one that made it. Else: one that may have. */
     char why[512]; /* what that means, when verdict is not SAME */
+    uint64_t scratch_byte_count; /* at most, in a run: of memory that differs, and that no result
+                                    depends on; they do not count */
     struct tsm_difference
         difference; /* when DIFFERENT; between two runs `expected` is the first's */
 };
@@ -242,6 +269,7 @@ struct tsm_check_result {
     struct tsm_replay_result first; /* of the first run */
     struct tsm_arm_result arms[TSM_ARM_COUNT];
     unsigned arm_count;
+    uint64_t scratch_byte_count; /* of the arm with the most */
 };
 
 /* Each run happens in a process of its own, forked from this one, so that nothing is left over from

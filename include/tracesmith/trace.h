@@ -151,6 +151,7 @@ enum sbt_value_access {
 #define SBT_ACCESS_WRITTEN 2u
 #define SBT_ACCESS_SOME    4u
 #define SBT_ACCESS_ARRAY   8u
+#define SBT_ACCESS_OWN     16u /* what it has read of them, it had written before */
 
 /* GPU_TIME: slots that say which command inside of a part it is, by the place of the command buffer
  * and its number there; 0: the whole part. Then how much of that such records have. Older traces do
@@ -325,6 +326,8 @@ struct sbt_enum {
            READBACK: others may have changed the bytes */
 #define SBT_RECORD_DEVICE                                                                          \
     256u /* HOST_WRITE: a command that is complete may have written the bytes */
+#define SBT_RECORD_SPOT                                                                            \
+    512u /* CHECKSUM: a spot check, which the recorder took by itself where it cost no wait */
 
 struct sbt_record {
     uint64_t seq;         /* place in the trace's total order, from 0, without gaps */
@@ -395,9 +398,16 @@ int sbt_record_struct(const struct sbt_record *record, uint32_t index, const uin
  * not describe, has no fields. */
 int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role);
 
-/* Value of the field with `role`, or `absent`. `schema` may be NULL here, too. */
+/* Value of the field with `role`, or `absent`, also where that is a list. `schema` may be NULL
+ * here, too. */
 uint64_t sbt_record_role(const struct sbt_schema *schema, const struct sbt_record *record,
                          enum sbt_role role, uint64_t absent);
+
+/* Returns the values of the field with `role` where it is a list: a BYTES field of one u64 (little-
+ * endian, not aligned) for each thing that the call names. NULL, and *count 0: there is none. */
+const uint8_t *sbt_record_role_list(const struct sbt_schema *schema,
+                                    const struct sbt_record *record, enum sbt_role role,
+                                    size_t *count);
 
 /* The schema of a core record, NULL if `call` is none. */
 const struct sbt_schema *sbt_core_schema(uint32_t call);

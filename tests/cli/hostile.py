@@ -50,7 +50,7 @@ def commands(trace, whole):
     """What there is to ask of `trace`; what it writes is beside it."""
     views = ([], ["--stacks"], ["--tree"], ["--kernel"])
     yield from (["view", *how, trace] for how in views)
-    for name in ("view", "info", "streams", "check", "coverage", "shaders", "merge"):
+    for name in ("view", "info", "streams", "check", "coverage", "shaders", "code", "merge"):
         yield [name, "--json", trace]
     for name in ("info", "streams", "check", "coverage", "shaders", "merge"):
         yield [name, trace]
@@ -78,6 +78,8 @@ def commands(trace, whole):
     yield ["ioctls", "--trace", "-c", trace]
     yield ["merge", "--perfetto=perfetto.json", trace]
     yield ["shaders", trace, "-o", "shaders"]
+    yield ["code", "--disassemble", "--extract", "shaders", trace]
+    yield ["code", "--kernel=*a*", trace]
     yield ["grtrace", "report", trace]
     yield ["grtrace", "report", "--json", trace]
     yield ["diff", whole, trace]

@@ -35,7 +35,7 @@ KINDS = ["other", "init", "query", "create", "destroy", "command", "sync", "stat
          "wait", "meta"]
 ENDS = ["none", "finished", "recovered", "cut"]
 RECORD_FLAGS = ["failed", "taints", "truncated", "unfinished", "late", "captured",
-                "ordered", "held", "device"]
+                "ordered", "held", "device", "spot"]
 M64 = (1 << 64) - 1
 NO_STREAM = 0xFFFFFFFF
 

@@ -58,6 +58,19 @@ def check_device(row, spans, kernel_ns):
     assert abs(row['busy_percent'] - 100 * row['busy_ns'] / (last - first)) < 0.06, row
 
 
+def check_map(trace):
+    """Which device stands for which recorded one: each has one, and no two have the same."""
+    cases = {'0:0,1:1': '', '0:1,1:0': '', '1:2,0:1,7:0': '', '0:1': 'wants device 1; --device-map names none',
+             '0:1,1:1': 'device 1 is named twice', '0:0,0:1': 'device 0 is named twice', '0:1,1:3': 'no device 3', '0-1': 'is no map',
+             '0:1,': 'is no map', '': 'is no map', '0:-1': 'is no map', '0:99999999999': 'is no map'}
+    for words, message in cases.items():
+        done = subprocess.run([BIN / 'tracesmith', 'replay', '--device=emu', f'--device-map={words}', trace], capture_output=True, text=True,
+                              check=False, env={**os.environ, 'TS_EMU_DEVICES': '3', 'TS_EMU_STREAMS': 'serial'})
+        assert (done.returncode == 2 and message in done.stderr) if message else done.returncode == 0, (words, done)
+    done = subprocess.run([BIN / 'tracesmith', 'replay', '--device=1', '--device-map=0:1', trace], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and 'give one of them' in done.stderr, done
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix='ts-devices.') as folder:
         trace = pathlib.Path(folder) / 't.sbt'
@@ -80,6 +93,7 @@ def main():
         assert stats['engines'][0]['compute_ns'] < 5 * kernel_ns, stats['engines']
         assert {row['device'] for row in show('stats', trace)['devices']} == set(STREAMS)
         assert 'cuda 1' in run([BIN / 'tracesmith', 'stats', trace]).split('\ndevices\n')[1]
+        check_map(trace)
         clocks = show('clocks', trace)['clocks']
         assert [(row['device'], row['clock'], row['command_count']) for row in clocks] == [
             ('cuda 0', 'virtual', 4), ('cuda 1', 'virtual', 5)], clocks

@@ -84,3 +84,26 @@ first=$(tsview t.sbt | awk '/cuGraphLaunch/ { print $1; exit }')
 tracesmith trim --device emu -q --range "$first:" -o part.sbt t.sbt
 status 0 replay part.sbt
 TS_EMU_NOOP=1 status 1 replay part.sbt
+
+# A copy that was sent before the range and completes in it is in the part, with what comes between; its result is compared.
+rm -f t.sbt
+record t.sbt pipeline 3 >record.out
+tsview --json t.sbt | python3 -c 'import json, sys
+records = [r for r in map(json.loads, sys.stdin) if "call" in r]
+seqs = {(r["stream"], r["position"]): r["seq"] for r in records if r["position"]}
+copies = [(seqs[r["args"]["of_stream"], r["args"]["of_position"]], r["seq"]) for r in records if r["call"] == "readback"]
+for copy, result in copies:
+    for first in copy + 1, result:
+        for end in result + 1, records[-1]["seq"] + 1:
+            print(first, end, min([first] + [c for c, r in copies if first <= r < end]))' >ranges
+[ -s ranges ] || fail 'no copies'
+while read -r first end begin; do
+    rm -f part.sbt
+    status 0 tracesmith trim --device emu --range "$first:$end" -o part.sbt t.sbt
+    tracesmith info --json part.sbt | grep -q "\"trim.records\":\"$begin:" || fail "$first:$end does not begin with $begin"
+    own_results t.sbt --range "$begin:$end" >expected
+    own_results part.sbt >results
+    cmp expected results || fail "$first:$end: other results"
+    status 0 replay part.sbt --once --json
+    [ "$(field out checksum_count)" = "$(wc -l <expected)" ] || fail "$first:$end: not all results were compared"
+done <ranges

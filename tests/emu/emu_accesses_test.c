@@ -16,6 +16,7 @@ enum {
     R = SBT_ACCESS_READ,
     W = SBT_ACCESS_WRITTEN,
     SOME = SBT_ACCESS_SOME,
+    OWN = SBT_ACCESS_OWN,
     ARRAY = SBT_ACCESS_ARRAY
 };
 
@@ -32,52 +33,65 @@ static const char text[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".global .align 4 .b8 table[16] = {1, 2, 3, 4};\n"
     ".const .align 4 .b8 fixed[8] = {5, 6, 7, 8};\n" KERNEL(
-        "store",
-        "st.global.u32 [%a], %i;\n") KERNEL("copy",
-                                            "ld.global.u32 %r1, [%b]; st.global.u32 [%a], %r1;\n")
-        KERNEL("some", "setp.lt.u32 %p1, %i, 3; @%p1 st.global.u32 [%a], %i;\n") KERNEL(
-            "none", "setp.lt.u32 %p1, %i, 0; @%p1 st.global.u32 [%a], %i;\n")
-            KERNEL("generic", "st.u32 [%a], %i; ld.u8 %r1, [%b];\n") KERNEL(
-                "wide", "add.u64 %a, %a, %d1; add.u64 %a, %a, %d1; add.u64 %a, %a, %d1;\n"
-                        "st.global.v4.u32 [%a], {%i, %i, %i, %i};\n")
-                KERNEL("apart", "add.u64 %a, %a, %d1; st.global.u16 [%a], %i;\n") KERNEL(
-                    "pages", "mul.wide.u32 %d1, %i, 4096; add.u64 %a, %a, %d1; st.global.u8 [%a], "
-                             "%i;\n") KERNEL("back", "ld.global.u32 %r1, [%a]; add.u32 %r1, %r1, "
-                                                     "1; st.global.u32 [%a], %r1;\n")
-                    KERNEL("atom", "atom.global.add.u32 %r1, [%a], 1;\n") KERNEL(
-                        "red", "red.global.add.u32 [%a], 1;\n") KERNEL("cas", "atom.global.cas.b32 "
-                                                                              "%r1, [%a], 7, 8;\n")
-                        KERNEL("volatile", "st.volatile.global.u32 [%a], %i;\n") KERNEL(
-                            "private",
-                            "st.local.u32 [own], %i; ld.local.u32 %r1, [own]; st.shared.u32 [all], "
-                            "%i;\n"
-                            "bar.sync 0; ld.shared.u32 %r2, [all]; cvta.local.u64 %d2, own;\n"
-                            "mov.u64 %d3, own; cvta.local.u64 %d3, %d3; st.u32 [%d3+4], %r2;\n")
-                            KERNEL("table_of",
-                                   "mov.u64 %d2, table; cvta.global.u64 %d2, %d2; "
-                                   "ld.u32 %r1, [%d2+4];\n"
-                                   "st.global.u32 [%a], %r1;\n") KERNEL("constant",
-                                                                        "ld.const.u32 %r1, "
-                                                                        "[fixed+4]; st.global.u32 "
-                                                                        "[%a], %r1;\n")
-                                KERNEL("async",
-                                       "mov.u32 %r1, all; cp.async.ca.shared.global [%r1], "
-                                       "[%b], 4;\n"
-                                       "cp.async.wait_all; bar.sync 0; st.global.u32 [%a], "
-                                       "%i;\n") KERNEL("async_part",
-                                                       "mov.u32 %r1, all; mov.u32 %r2, 3;\n"
-                                                       "cp.async.ca.shared.global [%r1], "
-                                                       "[%b], 4, %r2;\n"
-                                                       "cp.async.wait_all;\n")
-                                    KERNEL("bulk",
-                                           "mov.u32 %r1, all; setp.eq.u32 %p1, %i, 0;\n"
-                                           "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%a], "
-                                           "[%r1], 64;\n")
-                                        KERNEL("bulk_add",
+        "own", "st.global.u32 [%a], %i; ld.global.u32 %r1, [%a];\n")
+        KERNEL("own_half", "st.global.u16 [%a], %i; ld.global.u32 %r1, [%a];\n") KERNEL(
+            "own_late", "ld.global.u8 %r1, [%a]; st.global.u32 [%a], %i; ld.global.u32 %r1, "
+                        "[%a];\n") KERNEL("own_atom",
+                                          "st.global.u32 [%a], %i; atom.global.add.u32 %r1, [%a], "
+                                          "1;\n") KERNEL("store", "st.global.u32 [%a], %i;\n")
+            KERNEL("copy", "ld.global.u32 %r1, [%b]; st.global.u32 [%a], %r1;\n") KERNEL(
+                "some", "setp.lt.u32 %p1, %i, 3; @%p1 st.global.u32 [%a], %i;\n")
+                KERNEL("none", "setp.lt.u32 %p1, %i, 0; @%p1 st.global.u32 [%a], %i;\n") KERNEL(
+                    "generic",
+                    "st.u32 [%a], %i; ld.u8 %r1, [%b];\n") KERNEL("wide", "add.u64 %a, %a, %d1; "
+                                                                          "add.u64 %a, %a, %d1; "
+                                                                          "add.u64 %a, %a, %d1;\n"
+                                                                          "st.global.v4.u32 [%a], "
+                                                                          "{%i, %i, %i, %i};\n")
+                    KERNEL("apart", "add.u64 %a, %a, %d1; st.global.u16 [%a], %i;\n") KERNEL(
+                        "pages",
+                        "mul.wide.u32 %d1, %i, 4096; add.u64 %a, %a, %d1; st.global.u8 [%a], "
+                        "%i;\n") KERNEL("back", "ld.global.u32 %r1, [%a]; add.u32 %r1, %r1, "
+                                                "1; st.global.u32 [%a], %r1;\n")
+                        KERNEL("atom", "atom.global.add.u32 %r1, [%a], 1;\n") KERNEL(
+                            "red", "red.global.add.u32 [%a], 1;\n") KERNEL("cas",
+                                                                           "atom.global.cas.b32 "
+                                                                           "%r1, [%a], 7, 8;\n")
+                            KERNEL("volatile", "st.volatile.global.u32 [%a], %i;\n") KERNEL(
+                                "private",
+                                "st.local.u32 [own], %i; ld.local.u32 %r1, [own]; st.shared.u32 "
+                                "[all], "
+                                "%i;\n"
+                                "bar.sync 0; ld.shared.u32 %r2, [all]; cvta.local.u64 %d2, own;\n"
+                                "mov.u64 %d3, own; cvta.local.u64 %d3, %d3; st.u32 [%d3+4], %r2;\n")
+                                KERNEL(
+                                    "table_of",
+                                    "mov.u64 %d2, table; cvta.global.u64 %d2, %d2; "
+                                    "ld.u32 %r1, [%d2+4];\n"
+                                    "st.global.u32 [%a], %r1;\n") KERNEL("constant",
+                                                                         "ld.const.u32 %r1, "
+                                                                         "[fixed+4]; st.global.u32 "
+                                                                         "[%a], %r1;\n")
+                                    KERNEL("async",
+                                           "mov.u32 %r1, all; cp.async.ca.shared.global [%r1], "
+                                           "[%b], 4;\n"
+                                           "cp.async.wait_all; bar.sync 0; st.global.u32 [%a], "
+                                           "%i;\n") KERNEL("async_part",
+                                                           "mov.u32 %r1, all; mov.u32 %r2, 3;\n"
+                                                           "cp.async.ca.shared.global [%r1], "
+                                                           "[%b], 4, %r2;\n"
+                                                           "cp.async.wait_all;\n")
+                                        KERNEL("bulk",
                                                "mov.u32 %r1, all; setp.eq.u32 %p1, %i, 0;\n"
-                                               "@%p1 "
-                                               "cp.reduce.async.bulk.global.shared::cta.bulk_group."
-                                               "add.u32 [%a], [%r1], 64;\n")
+                                               "@%p1 cp.async.bulk.global.shared::cta.bulk_group "
+                                               "[%a], "
+                                               "[%r1], 64;\n") KERNEL("bulk_add",
+                                                                      "mov.u32 %r1, all; "
+                                                                      "setp.eq.u32 %p1, %i, 0;\n"
+                                                                      "@%p1 "
+                                                                      "cp.reduce.async.bulk.global."
+                                                                      "shared::cta.bulk_group."
+                                                                      "add.u32 [%a], [%r1], 64;\n")
                                             KERNEL("fails", "st.global.u32 [%a], %i; mov.u64 %d2, "
                                                             "64; st.global.u32 [%d2], %i;\n")
                                                 KERNEL("store_to",
@@ -183,6 +197,13 @@ static void test_kernels(void)
     KERNEL_IS("async_part", 1, 1, {b, 3, R});
     KERNEL_IS("bulk", 1, 32, {a, 64, W});
     KERNEL_IS("bulk_add", 1, 32, {a, 64, R | W});
+    KERNEL_IS("own", 3, 100, {a, 1200, R | W | OWN});
+    KERNEL_IS("own", 5, 1024, {a, 20480, R | W | OWN}); /* whole pages */
+    KERNEL_IS("own_half", 1, 2, {a, 2, R | W | OWN}, {a + 2, 2, R}, {a + 4, 2, R | W | OWN},
+              {a + 6, 2, R});
+    KERNEL_IS("own_late", 1, 2, {a, 1, R | W}, {a + 1, 3, R | W | OWN}, {a + 4, 1, R | W},
+              {a + 5, 3, R | W | OWN});
+    KERNEL_IS("own_atom", 1, 8, {a, 32, R | W | OWN});
 }
 
 /* A variable of constant memory is in the list, wherever it lies. */

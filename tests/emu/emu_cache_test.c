@@ -29,7 +29,7 @@ static size_t add_kernel(size_t used, unsigned k, bool is_bad)
         used += (size_t)snprintf(text + used, TEXT_MAX - used,
                                  "  mad.lo.u32 %%r%u, %%r%u, 3, %u;\n", i, i - 1, k);
     if (is_bad)
-        used += (size_t)snprintf(text + used, TEXT_MAX - used, "  wgmma.fence.sync.aligned;\n");
+        used += (size_t)snprintf(text + used, TEXT_MAX - used, "  mma.nothing.sync;\n");
     return used + (size_t)snprintf(text + used, TEXT_MAX - used,
                                    "  st.shared.u32 [s], %%r1;\n  ld.shared.u32 %%r3, [s];\n"
                                    "  call (%%r2), f%u, (%%r3);\n  st.global.u32 [%%rd], %%r2;\n"

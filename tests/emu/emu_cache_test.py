@@ -113,5 +113,5 @@ assert run("one", "1", TS_EMU_CACHE=str(small)) == [DISK]
 # What cannot run is refused at load, with its line, however often; and is not remembered.
 refused = top / "refused"
 texts = {end(start("refused", "31", TS_EMU_CACHE=str(refused)))[0] for _ in range(2)}
-assert len(texts) == 1 and "wgmma.fence.sync.aligned" in texts.pop(), texts
+assert len(texts) == 1 and "mma.nothing.sync" in texts.pop(), texts
 assert not refused.exists() or names(refused) == []

@@ -7,49 +7,12 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "base/buffer.h"
-#include "base/bytes.h"
 #include "emu/cuda/module/fatbin.h"
+#include "tests/emu/emu_fatbin.h"
 #include "tests/unit/check.h"
 
 static const char text[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n// aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n";
-
-static void add_entry(struct tsm_buffer *b, unsigned kind, unsigned arch, uint64_t flags,
-                      const void *data, size_t packed, size_t full)
-{
-    size_t padded = (packed + 7) & ~(size_t)7;
-
-    tsm_buffer_add_u16(b, (uint16_t)kind);
-    tsm_buffer_add_u16(b, 0x0101);
-    tsm_buffer_add_u32(b, 64);
-    tsm_buffer_add_u64(b, padded);
-    tsm_buffer_add_u32(b, (uint32_t)packed);
-    tsm_buffer_add_u32(b, 0);
-    tsm_buffer_add_u32(b, 7);
-    tsm_buffer_add_u32(b, arch);
-    tsm_buffer_add_u64(b, 0);
-    tsm_buffer_add_u64(b, flags);
-    tsm_buffer_add_u64(b, 0);
-    tsm_buffer_add_u64(b, full);
-    tsm_buffer_add(b, data, packed);
-    tsm_buffer_add(b, "\0\0\0\0\0\0\0", padded - packed);
-}
-
-static void begin(struct tsm_buffer *b)
-{
-    tsm_buffer_clear(b);
-    tsm_buffer_add_u32(b, 0xba55ed50);
-    tsm_buffer_add_u16(b, 1);
-    tsm_buffer_add_u16(b, 16);
-    tsm_buffer_add_u64(b, 0);
-}
-
-static const void *end(struct tsm_buffer *b)
-{
-    tsm_put_u64(b->data + 8, b->size - 16);
-    return b->data;
-}
 
 static void expect_text(const void *image, const char *wanted)
 {
@@ -68,27 +31,27 @@ static void packed(struct tsm_buffer *b)
     uint64_t wrapper[3] = {0};
     size_t size = ZSTD_compress(data, sizeof(data), text, sizeof(text), 1);
 
-    begin(b);
-    add_entry(b, 1, 75, 0x8000, data, size, sizeof(text));
-    expect_text(end(b), text);
+    fatbin_begin(b);
+    fatbin_add(b, 1, 75, 0x8000, data, size, sizeof(text));
+    expect_text(fatbin_end(b), text);
     tsm_put_u32((uint8_t *)wrapper, 0x466243b1);
     wrapper[1] = (uintptr_t)b->data;
     expect_text(wrapper, text);
 
     size = (size_t)LZ4_compress_default(text, data, sizeof(text), sizeof(data));
-    begin(b);
-    add_entry(b, 1, 75, 0x2000, data, size, sizeof(text));
-    expect_text(end(b), text);
+    fatbin_begin(b);
+    fatbin_add(b, 1, 75, 0x2000, data, size, sizeof(text));
+    expect_text(fatbin_end(b), text);
 }
 
 static void choice(struct tsm_buffer *b)
 {
-    begin(b);
-    add_entry(b, 1, 52, 0, "old", 4, 0);
-    add_entry(b, 2, 75, 0, "code", 5, 0);
-    add_entry(b, 1, 75, 0, "best", 5, 0);
-    add_entry(b, 1, 90, 0, "too new", 8, 0);
-    expect_text(end(b), "best");
+    fatbin_begin(b);
+    fatbin_add(b, 1, 52, 0, "old", 4, 0);
+    fatbin_add(b, 2, 75, 0, "code", 5, 0);
+    fatbin_add(b, 1, 75, 0, "best", 5, 0);
+    fatbin_add(b, 1, 90, 0, "too new", 8, 0);
+    expect_text(fatbin_end(b), "best");
 }
 
 static void refused(struct tsm_buffer *b)
@@ -99,17 +62,17 @@ static void refused(struct tsm_buffer *b)
     struct emu_text got;
 
     CHECK_EQ_INT(emu_image_text(&got, elf, 75, NULL), CUDA_ERROR_NO_BINARY_FOR_GPU);
-    begin(b);
-    add_entry(b, 2, 80, 0, "code", 5, 0);
-    CHECK_EQ_INT(emu_image_text(&got, end(b), 75, &log), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    fatbin_begin(b);
+    fatbin_add(b, 2, 80, 0, "code", 5, 0);
+    CHECK_EQ_INT(emu_image_text(&got, fatbin_end(b), 75, &log), CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(strstr(line, "sm_80"));
-    begin(b);
-    add_entry(b, 1, 75, 0x8000, "not a zstd frame", 16, 100);
-    CHECK_EQ_INT(emu_image_text(&got, end(b), 75, NULL), CUDA_ERROR_INVALID_IMAGE);
-    begin(b);
-    add_entry(b, 1, 75, 0, "size beyond the image", 21, 0);
+    fatbin_begin(b);
+    fatbin_add(b, 1, 75, 0x8000, "not a zstd frame", 16, 100);
+    CHECK_EQ_INT(emu_image_text(&got, fatbin_end(b), 75, NULL), CUDA_ERROR_INVALID_IMAGE);
+    fatbin_begin(b);
+    fatbin_add(b, 1, 75, 0, "size beyond the image", 21, 0);
     tsm_put_u64(b->data + 16 + 8, 1000);
-    CHECK_EQ_INT(emu_image_text(&got, end(b), 75, NULL), CUDA_ERROR_INVALID_IMAGE);
+    CHECK_EQ_INT(emu_image_text(&got, fatbin_end(b), 75, NULL), CUDA_ERROR_INVALID_IMAGE);
     CHECK_EQ_INT(emu_image_text(&got, "\1\2\3\4\5\6\7\10\11", 75, NULL), CUDA_ERROR_INVALID_IMAGE);
 }
 
@@ -118,9 +81,9 @@ static void files(struct tsm_buffer *b)
 {
     uint8_t elf[64] = "\177ELF\2\1\1\63";
 
-    begin(b);
-    add_entry(b, 1, 75, 0, "text", 5, 0);
-    end(b);
+    fatbin_begin(b);
+    fatbin_add(b, 1, 75, 0, "text", 5, 0);
+    fatbin_end(b);
     CHECK(emu_image_fits(b->data, b->size));
     CHECK(!emu_image_fits(b->data, b->size - 1));
     tsm_put_u64(b->data + 8, UINT64_MAX - 8);

@@ -24,7 +24,7 @@ static void ask_symbols(struct sbt_reader *reader)
 
     own_trace_must(tsm_symbols_create(&symbols, reader));
     for (uint64_t address = OWN_TRACE_START; address < OWN_TRACE_START + 0x3000; address += 0x97) {
-        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(symbols, address), address);
+        tsm_symbols_frame_text(symbols, address, text, sizeof(text));
         if (strnlen(text, sizeof(text)) == sizeof(text))
             abort();
     }

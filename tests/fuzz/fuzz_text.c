@@ -38,6 +38,8 @@ static const char *const rows[][WORD_MAX] = {
     {"check", "--json", IN},
     {"shaders", IN},
     {"shaders", "--json", IN},
+    {"code", "--disassemble", IN},
+    {"code", "--json", "--kernel=*a*", IN},
     {"diff", FIRST, IN},
     {"diff", "--ignore-addresses", IN, FIRST},
     {"diff", "--json", IN, FIRST},

@@ -41,7 +41,8 @@ ROOMS = {
 SEEN_BY_ROOM = {"": set(), "tables": set(), "source": {"source"}, "replay": {"replay"}, "view": {"view"}}
 SEEN_BY_FOLDER = {"tools": {"replay", "view"}, "tests": {"source", "replay", "view"}, "bench": {"source", "replay"}}
 # What all rooms of the PTX engine see: its data.
-ENGINE = {"emu/ptx/insn.h", "emu/ptx/modifier.h", "emu/ptx/ptx.h", "emu/ptx/real.h", "emu/ptx/parse/module.h"}
+ENGINE = {"emu/ptx/insn.h", "emu/ptx/modifier.h", "emu/ptx/ptx.h", "emu/ptx/real.h", "emu/ptx/tensor_map.h",
+          "emu/ptx/parse/module.h"}
 # Rooms that include only what is said here, and what lies beside them.
 CLOSED = {
     "emu/ptx": {"emu/ptx"},  # the engine knows no driver; its rooms from the bottom up: emu/README.md
@@ -52,6 +53,7 @@ CLOSED = {
     "emu/ptx/parse": ENGINE | {"emu/ptx/exec", "emu/ptx/handlers", "emu/ptx/parse"},
     "emu/hsa": {"emu/hsa", "emu/ptx/real.h"},
     "emu/cuda": {"emu/cuda", "emu/ptx"},
+    "emu/cudart": {"emu/cudart"},
     "emu/cuda/core": {"emu/cuda/core", "emu/cuda/memory/page.h", "emu/cuda/memory/va_allocator.h", "emu/ptx/ptx.h"},
     "analysis/cpu": {"analysis/cpu", "analysis/ring/jobs.h"},
     "analysis/ring": {"analysis/ring"},

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Addresses of variables of modules, and of libraries, where a replay cannot see them: the program
- * sends them in bytes of its own, packed or not, a kernel stores them, and all comes back.
+ * sends them in bytes of its own, packed or not ("plain": not), a kernel stores them, and all comes
+ * back.
  */
 #include "tests/programs/program.h"
+
+#include <stdbool.h>
 
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -23,22 +26,27 @@ struct answer {
     unsigned char packed[12]; /* the address, from the third byte on */
 };
 
+static bool is_plain;
+
 static void ask(const char *name, CUfunction follow, CUdeviceptr counter)
 {
     struct answer a = {.said = counter};
     CUdeviceptr list;
 
-    memcpy(a.packed + 3, &counter, sizeof(counter));
+    if (!is_plain)
+        memcpy(a.packed + 3, &counter, sizeof(counter));
     CU(cuMemAlloc_v2(&list, sizeof(a)));
     CU(cuMemcpyHtoD_v2(list, &a, sizeof(a)));
     CU(cuLaunchKernel(follow, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&list}, NULL));
     CU(cuMemcpyDtoH_v2(&a, list, sizeof(a)));
     printf("%s: %u %s %s\n", name, a.value, a.said == a.found ? "there" : "elsewhere",
-           memcmp(a.packed + 3, &a.found, sizeof(a.found)) ? "broken" : "whole");
+           is_plain                                          ? "plain"
+           : memcmp(a.packed + 3, &a.found, sizeof(a.found)) ? "broken"
+                                                             : "whole");
     CU(cuMemFree_v2(list));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     CUcontext context;
     CUmodule kernels = program_begin(&context), module, again;
@@ -47,6 +55,7 @@ int main(void)
     CUfunction follow;
     CUdeviceptr counter, memory;
 
+    is_plain = argc > 1;
     CU(cuMemAlloc_v2(&memory, 3000)); /* between the images */
     CU(cuModuleLoadData(&module, ptx));
     CU(cuModuleGetGlobal_v2(&counter, NULL, module, "counter"));

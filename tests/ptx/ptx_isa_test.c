@@ -420,16 +420,30 @@ static const struct {
     int status;
     const char *word; /* in the log */
 } refused[] = {
-    {"wgmma.fence.sync.aligned;", PTX_UNSUPPORTED, "wgmma"},
-    {"tcgen05.wait::ld.sync.aligned;", PTX_UNSUPPORTED, "tcgen05"},
+    {"wgmma.fence.sync.aligned;", PTX_INVALID, "sm_90a"},
+    {"tcgen05.wait::ld.sync.aligned;", PTX_INVALID, "sm_100"},
     {"cp.async.bulk.tensor.1d.shared::cluster.global [sm], [%d0];", PTX_UNSUPPORTED, "tensor"},
+    {"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%d0, "
+     "{%r1}], [sm];",
+     PTX_INVALID, "cp"},
+    {"cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes [sm], "
+     "[%d0, {%r1,%r1,%r1}], [sm], {%h1,%h1};",
+     PTX_UNSUPPORTED, "im2col::w"},
+    {"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes "
+     "[sm], [%d0, {%r1,%r1,%r1,%r1,%r1}], [sm];",
+     PTX_INVALID, "sm_100"},
+    {"tensormap.replace.tile.rank.global.b1024.b64 [%d1], %d1;", PTX_UNSUPPORTED, "tensormap"},
+    {"tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], 16;", PTX_INVALID, "tensormap"},
+    {"tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], %r1;", PTX_INVALID, "tensormap"},
+    {"tensormap.replace.tile.global_stride.global.b1024.b64 [%d1], 4, %d1;", PTX_INVALID,
+     "tensormap"},
     {"mma.sp.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, "
      "{%f1}, %r1, 0;",
      PTX_UNSUPPORTED, "mma.sp"},
     {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
      "{%r1,%r2,%r3,%r4}, {%f1,%f2,%f3,%f4}, %r1, 2;",
      PTX_INVALID, "mma"},
-    {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", PTX_UNSUPPORTED, "cvt.rs"},
+    {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", PTX_INVALID, "sm_100"},
     {"fma.rn.oob.f16 %h1, %h2, %h3, %h4;", PTX_UNSUPPORTED, "oob"},
     {"ld.global.u32 %r1, [%r2];", PTX_INVALID, "32-bit"},
     {"ld.u32 %r1, [%r2];", PTX_INVALID, "32-bit"},

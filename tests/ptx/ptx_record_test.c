@@ -135,7 +135,7 @@ static void another_text(void)
     static const char good[] = HEAD ".visible .entry k() { ret; }\n"
                                     ".visible .entry j() { bar.sync 0; ret; }\n";
     static const char bad[] = HEAD ".visible .entry k() { ret; }\n"
-                                   ".visible .entry j() { wgmma.no 0; ret; }\n";
+                                   ".visible .entry j() { wgmmx.no 0; ret; }\n";
     struct tsm_buffer record = record_of(good);
     struct ptx_module *module;
     char text[200] = "";
@@ -146,7 +146,7 @@ static void another_text(void)
         return;
     CHECK_EQ_INT(ptx_module_prepare(module, ptx_module_find(module, "k"), &log), PTX_OK);
     CHECK(ptx_module_prepare(module, ptx_module_find(module, "j"), &log) == PTX_UNSUPPORTED);
-    CHECK(strstr(text, "line 5") && strstr(text, "wgmma.no"));
+    CHECK(strstr(text, "line 5") && strstr(text, "wgmmx.no"));
     CHECK(DEV_RUN(module, "j", 1, 1) != PTX_OK);
     CHECK_EQ_INT(DEV_RUN(module, "k", 1, 1), PTX_OK);
     ptx_module_destroy(module);

@@ -21,6 +21,8 @@ import sys
 import tempfile
 
 import verdict_failures
+import verdict_moved
+import verdict_parts
 
 BIN = pathlib.Path(os.environ['TEST_BIN'])
 EMU = os.environ['TEST_EMU']
@@ -103,11 +105,11 @@ def find(trace, call, nth=0):
 VULKAN = re.compile('vk_|vulkan')
 
 
-def replay(trace, *options, **env):
+def replay(trace, *options, once='--once', **env):
     """(verdict or 'error' or 'none', the JSON object)"""
     patience = ['--timeout', '1'] if str(trace).startswith('altered') else [] # what waits for what is gone
     device = [] if VULKAN.search(str(trace)) else ['--device', 'emu']
-    done = run([BIN / 'tracesmith', 'replay', '--json', *patience, *device, *options, trace], **env)
+    done = run([BIN / 'tracesmith', 'replay', '--json', once, *patience, *device, *options, trace], **env)
     try:
         result = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, json.JSONDecodeError):
@@ -168,18 +170,6 @@ def untranslated():
     return replay(trace, '--trust-code', TEST_OCCUPIED=plain.stdout.split()[1], LD_PRELOAD=str(folder / 'occupy.so'))
 
 
-@row('R5', 'recorded addresses could not be had')
-def moved():
-    trace = cuda('pointers')
-    verdict, result = replay(trace)
-    assert verdict == SAME and not result['translated_count'], result
-    if not (TESTS / 'hsa' / 'occupy.so').exists():
-        raise Skipped('no HSA')
-    table = next(r['args']['dptr'] for r in records(trace) if r['call'] == 'cuModuleGetGlobal_v2')
-    return replay(trace, '--range', f'{find(trace, "readback", -1)}:', TS_EMU_NOOP='1', TEST_OCCUPIED=hex(int(table, 0) & -4096),
-                  LD_PRELOAD=str(TESTS / 'hsa' / 'occupy.so'))
-
-
 @row('R8', 'gave other bytes than recorded')
 def different_before_moved():
     return replay(cuda('pointers'), '--keep-going', TS_EMU_NOOP='1')
@@ -229,6 +219,8 @@ def released():
 
 
 verdict_failures.add_cases(row, cuda, altered, find, replay)
+verdict_moved.add_cases(row, cuda, find, records, replay)
+verdict_parts.add_cases(row, cuda, find, replay)
 
 
 @row('R28', 'in a thread that may have told another one')

@@ -5,6 +5,8 @@
 #include "tools/aslr.h"
 #include "tools/replay/arms.h"
 #include "tools/replay/inspect_options.h"
+#include "tools/replay/kernel_options.h"
+#include "tools/replay/rerun_report.h"
 #include "tools/replay/timed_runs.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
@@ -27,9 +29,10 @@ struct replay_values {
     int pace, grain, from;
     struct order order;
     struct tsm_inspect_values look;
+    struct tsm_kernel_values kernels;
     struct tsm_timed_values timed;
-    const char *device, *library, *schedule;
-    bool dry_run, keep_going, lossy, trust_code, validate, json;
+    const char *device, *device_map, *library, *schedule;
+    bool dry_run, keep_going, lossy, once, trust_code, validate, json;
 };
 
 static bool parse_check(void *field, const char *text)
@@ -88,6 +91,12 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(replay_values, device),
      .argument = "DEVICE",
      .help = "The same as --device."},
+    {.name = "device-map",
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(replay_values, device_map),
+     .argument = "RECORDED:DEVICE,...",
+     .help = "CUDA: which device stands for each recorded one: 0:1,1:0 swaps two. Default: in "
+             "their order, from --device on."},
     {.name = "library",
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(replay_values, library),
@@ -148,6 +157,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, keep_going),
      .help = "Do not stop at the first difference."},
+    TSM_RERUN_OPTION(replay_values, once),
     {.name = "lossy",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, lossy),
@@ -157,6 +167,7 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(replay_values, validate),
      .help = "Vulkan: run the Khronos validation layer under the replay, and count its errors."},
     TSM_INSPECT_OPTIONS(replay_values, look),
+    TSM_KERNEL_OPTION(replay_values, kernels),
     {.name = "trust-code",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, trust_code),
@@ -180,7 +191,7 @@ static const struct tsm_option options[] = {
 /* ---- the run --------------------------------------------------------------------------------- */
 
 struct run {
-    const struct replay_values *values;
+    struct replay_values *values;
     struct sbt_reader *reader;
     struct tsm_symbols *symbols;
     struct tsm_json *json; /* NULL: text */
@@ -188,6 +199,7 @@ struct run {
     bool looks; /* at what `look` says */
     struct tsm_replay_options replay;
     struct tsm_timed_runs timed;
+    struct tsm_rerun_report reruns;
 };
 
 static void progress(void *user, uint64_t done, uint64_t total)
@@ -200,6 +212,9 @@ static void on_difference(void *user, const struct tsm_difference *difference)
     struct run *run = user;
 
     tsm_progress_end();
+    if (!run->reruns.has_difference)
+        run->reruns.difference = *difference;
+    run->reruns.has_difference = true;
     if (run->json)
         tsm_difference_json(run->json, difference, run->reader, run->symbols);
     else
@@ -213,10 +228,14 @@ static int on_time(void *user, const struct tsm_replay_time *time)
 
 static int settle_options(struct run *run)
 {
-    const struct replay_values *v = run->values;
+    struct replay_values *v = run->values;
+    int error = tsm_kernel_options_resolve(&v->kernels, run->reader);
 
+    if (error)
+        return error;
     run->replay = (struct tsm_replay_options){
         .device = v->device,
+        .device_map = v->device_map,
         .library = v->library,
         .loop = v->loop > UINT_MAX ? UINT_MAX : (unsigned)v->loop,
         .timed_runs = v->timed.count.run_count,
@@ -237,6 +256,8 @@ static int settle_options(struct run *run)
         .timeout_ns = v->timeout_s * 1000000000u,
         .shaders = v->look.shaders.list,
         .shader_count = v->look.shaders.count,
+        .kernels = v->kernels.list,
+        .kernel_count = v->kernels.list_count,
         .progress = progress,
         .on_difference = on_difference,
         .user = run,
@@ -244,7 +265,7 @@ static int settle_options(struct run *run)
     run->looks = tsm_inspect_from_values(&run->look, &v->look);
     run->replay.inspect = run->looks ? &run->look : NULL;
     run->replay.keep_going |= run->looks; /* a difference before it is no reason not to look */
-    int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
+    error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
     return error ? error : tsm_selection_seqs(&run->replay.filter, run->reader);
 }
 
@@ -268,6 +289,11 @@ static void print_counts(const struct tsm_replay_result *r)
     if (r->translated_count)
         printf(", %" PRIu64 " address%s moved", r->translated_count,
                r->translated_count == 1 ? "" : "es");
+    if (r->translated_word_count)
+        printf(", %" PRIu64 " word%s with such translated", r->translated_word_count,
+               plural(r->translated_word_count));
+    if (r->replaced_count)
+        printf(", %" PRIu64 " kernel%s replaced", r->replaced_count, plural(r->replaced_count));
     if (r->validation_count)
         printf(", %" PRIu64 " validation error%s", r->validation_count,
                plural(r->validation_count));
@@ -320,10 +346,12 @@ static void print_different(const struct tsm_replay_result *r)
     printf("%s\n", tsm_paint(TSM_PAINT_NONE));
 }
 
-static void print_result(const struct tsm_replay_result *r)
+static void print_result(const struct run *run, const struct tsm_replay_result *r)
 {
     print_counts(r);
-    if (r->verdict == TSM_SAME)
+    if (r->verdict == TSM_SAME && run->reruns.has_part)
+        tsm_rerun_print_part(&run->reruns);
+    else if (r->verdict == TSM_SAME)
         print_same(r);
     else if (r->verdict == TSM_DIFFERENT)
         print_different(r);
@@ -334,6 +362,9 @@ static void print_result(const struct tsm_replay_result *r)
     if (r->uncompared_count && r->checksum_count)
         tsm_note("%" PRIu64 " recorded result%s compared, %" PRIu64 " not", r->checksum_count,
                  plural(r->checksum_count), r->uncompared_count);
+    if (r->spot_difference_count && r->verdict != TSM_DIFFERENT)
+        tsm_note("%" PRIu64 " of %" PRIu64 " spot checks of memory differ; no recorded result does",
+                 r->spot_difference_count, r->spot_count);
     if (r->hollow_count)
         tsm_note("%" PRIu64
                  " submit%s of other streams did nothing but wait and signal: the streams "
@@ -386,6 +417,8 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "interrupted_count", r->interrupted_count);
     tsm_json_put_u64(j, "stream_count", r->stream_count);
     tsm_json_put_u64(j, "checksum_count", r->checksum_count);
+    tsm_json_put_u64(j, "spot_count", r->spot_count);
+    tsm_json_put_u64(j, "spot_difference_count", r->spot_difference_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);
     tsm_json_put_u64(j, "failure_count", r->failure_count);
     tsm_json_put_string(j, "failure", r->failure);
@@ -395,9 +428,11 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
+    tsm_json_put_u64(j, "translated_word_count", r->translated_word_count);
     tsm_json_put_u64(j, "untranslated_count", r->untranslated_count);
     tsm_json_put_u64(j, "early_count", r->early_count);
     tsm_json_put_u64(j, "ahead_count", r->ahead_count);
+    tsm_json_put_u64(j, "replaced_count", r->replaced_count);
     tsm_json_put_u64(j, "validation_count", r->validation_count);
     tsm_json_put_u64(j, "look_count", r->inspect_file_count);
     tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
@@ -431,7 +466,10 @@ static int report_result(struct run *run, const struct tsm_replay_result *result
     else if (only_looked)
         print_looked(result);
     else
-        print_result(result);
+        print_result(run, result);
+    if (run->json)
+        tsm_rerun_json_part(&run->reruns, run->json);
+    tsm_rerun_explain(&run->reruns, result, run->json);
     return only_looked ? TSM_EXIT_OK : (int)result->verdict;
 }
 
@@ -459,6 +497,8 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->stream_count += one->stream_count;
     all->checksum_count += one->checksum_count;
     all->difference_count += one->difference_count;
+    all->spot_count += one->spot_count;
+    all->spot_difference_count += one->spot_difference_count;
     all->uncompared_count += one->uncompared_count;
     all->failure_count += one->failure_count;
     all->fails_otherwise |= one->fails_otherwise;
@@ -468,9 +508,11 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->unmodelled_count += one->unmodelled_count;
     all->tainted_count += one->tainted_count;
     all->translated_count += one->translated_count;
+    all->translated_word_count += one->translated_word_count;
     all->untranslated_count += one->untranslated_count;
     all->early_count += one->early_count;
     all->ahead_count += one->ahead_count;
+    all->replaced_count += one->replaced_count;
     all->validation_count += one->validation_count;
     all->elapsed_ns += one->elapsed_ns;
     if (all->timed_run_count < one->timed_run_count)
@@ -504,6 +546,7 @@ static int replay_all(struct run *run, struct tsm_replay_result *result)
 {
     const char *apis[TSM_REPLAY_API_MAX];
     int count = tsm_replay_apis(run->reader, apis, TSM_REPLAY_API_MAX), error = 0;
+    const size_t kernel_count = run->replay.kernel_count;
 
     if (count == 1)
         run->replay.backend = apis[0];
@@ -512,6 +555,7 @@ static int replay_all(struct run *run, struct tsm_replay_result *result)
     for (int i = 0; i < count && !error; i++) {
         struct tsm_replay_result one = {0};
         run->replay.backend = apis[i];
+        run->replay.kernel_count = tsm_replay_can_replace_kernels(apis[i]) ? kernel_count : 0;
         error = replay_api(run, &one);
         if (error)
             break;
@@ -530,9 +574,14 @@ static int replay_once(struct run *run)
         tsm_json_name(run->json, "differences");
         tsm_json_open(run->json, '[');
     }
+    if (!run->values->once && tsm_rerun_is_possible(run->reader, &run->replay) &&
+        tsm_reruns_begin(&run->reruns.reruns, run->reader, &run->replay) < 0)
+        tsm_complain_error(); /* the replay itself goes on */
     error = replay_all(run, &result);
     if (run->json)
         tsm_json_close(run->json, ']');
+    if (!error)
+        tsm_rerun_compare_part(&run->reruns, &result, &run->replay);
     if (error && run->json)
         tsm_json_put_string(run->json, "error", tsm_error_message());
     tsm_progress_end();
@@ -641,8 +690,10 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     run.reader = tsm_trace_open(words->words[words->count - 1]);
     if (run.reader)
         status = replay_trace(&run);
+    tsm_reruns_end(&run.reruns.reruns);
     tsm_symbols_destroy(run.symbols);
     tsm_run_times_finish(&run.timed.times);
+    tsm_kernel_options_finish(&run.values->kernels);
     sbt_reader_destroy(run.reader);
     return status;
 }
@@ -685,6 +736,7 @@ const struct tsm_command tsm_command_replay = {
                 "tsreplay --screenshot=1,100-110:shots trace.sbt\n"
                 "tsreplay --dump-resources=812:after-812 trace.sbt\n"
                 "tsreplay --replace-shader=5d3c01aa=mine.spv trace.sbt\n"
+                "tsreplay --replace-kernel=saxpy=mine.ptx trace.sbt\n"
                 "tsreplay --dry-run trace.sbt           could it be replayed here?\n",
     .exit_status = "0|same; with --screenshot, --dump-resources or --present: done, and nothing "
                    "differs\n1|different\n2|cannot tell, or an error\n3|played, but nothing was "

@@ -19,6 +19,7 @@
 #include "tools/aslr.h"
 #include "tools/terminal.h"
 #include "tools/edit/trace_copy.h"
+#include "tools/edit/trim_copies.h"
 #include "tools/trace_open.h"
 
 #include <inttypes.h>
@@ -164,13 +165,28 @@ static int note_command(struct trim *t, const struct sbt_record *record)
     return 0;
 }
 
-/* Notes that a recording which began late has no state from before its start. */
-static void note_checkpoints(struct trim *t)
+/* Returns the first record that a part may begin with: a recording which began late has no state
+ * from before its start. */
+static uint64_t find_floor(const struct trim *t)
 {
+    uint64_t floor = 0;
+
     for (size_t i = 0; i < sbt_reader_checkpoint_count(t->reader); i++) {
         const struct sbt_checkpoint *c = sbt_reader_checkpoint(t->reader, i);
-        if ((c->flags & SBT_CHECKPOINT_START) && t->range.seq_first <= c->seq)
-            t->range.seq_first = c->seq + 1;
+        if ((c->flags & SBT_CHECKPOINT_START) && c->seq >= floor)
+            floor = c->seq + 1;
+    }
+    return floor;
+}
+
+static void note_checkpoints(struct trim *t)
+{
+    const uint64_t floor = find_floor(t);
+
+    if (t->range.seq_first < floor)
+        t->range.seq_first = floor;
+    for (size_t i = 0; i < sbt_reader_checkpoint_count(t->reader); i++) {
+        const struct sbt_checkpoint *c = sbt_reader_checkpoint(t->reader, i);
         if (c->seq < t->range.seq_first)
             t->checkpoint_seq = c->seq;
         if (t->number < c->number)
@@ -656,6 +672,8 @@ static int trim(struct trim *t)
         error = tsm_selection_filter(&t->range, t->reader, &v->streams, &v->range);
     if (!error)
         error = tsm_selection_seqs(&t->range, t->reader);
+    if (!error && !v->whole)
+        error = tsm_trim_begin_with_copies(&t->range, t->reader, find_floor(t));
     if (!error)
         error = look(t);
     if (!error && (t->commands_before || t->checkpoint_seq))

@@ -25,7 +25,7 @@
 #define STACK_COLUMN 43u
 
 struct view_values {
-    bool stacks, json, failed, repair, tree, kernel, states;
+    bool stacks, json, failed, repair, tree, kernel, states, arguments;
     const char *calls, *host;
     uint64_t limit;
     struct tsm_selection_streams streams;
@@ -56,7 +56,8 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, stacks),
      .help = "Under each record, the program's stack that sent it, with function, source file and "
-             "line where the program's files are still here."},
+             "line where the program's files are still here; where neither is known, with the call "
+             "instruction (x86-64)."},
     {.name = "kernel",
      .letter = 'k',
      .type = TSM_OPTION_FLAG,
@@ -95,6 +96,12 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(view_values, json),
      .help = "One JSON object a line, schema \"tsview/1\": first the trace, then its records, as "
              "docs/FORMAT.md says; with --stacks, each stack before the first record that has it."},
+    {.name = "arguments",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(view_values, arguments),
+     .help = "With --json: launches have a member \"arguments\", too: value, type, place and size "
+             "of each argument, by the kernel's parameters in its code, and the record that "
+             "allocated what an address points into. Without --json they are shown in any case."},
     {.name = "repair",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, repair),
@@ -166,7 +173,7 @@ static void show_stack_json(struct view *view, uint32_t stack)
     tsm_json_name(&j, "frames");
     tsm_json_open(&j, '[');
     for (int i = 0; i < count; i++) {
-        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(view->symbols, frames[i]), frames[i]);
+        tsm_symbols_frame_text(view->symbols, frames[i], text, sizeof(text));
         tsm_json_string(&j, text);
     }
     tsm_json_close(&j, ']');
@@ -208,12 +215,26 @@ static void put_parent_json(struct view *view, const struct sbt_record *record)
     tsm_buffer_add_u8(&view->json, '\n');
 }
 
+/* Adds the launch's arguments as another member of the line's object. */
+static void put_arguments_json(struct view *view, const struct sbt_record *record)
+{
+    struct tsm_json j = {.buffer = &view->json, .style = TSM_JSON_LETTERS, .comma = true};
+
+    if (!view->values->arguments || view->json.size < 2)
+        return;
+    view->json.size -= 2; /* "}\n" */
+    tsm_kernel_arguments_json(view->text.arguments, record, &j);
+    tsm_json_close(&j, '}');
+    tsm_buffer_add_u8(&view->json, '\n');
+}
+
 static void show_json(struct view *view, const struct sbt_record *record)
 {
     if (view->values->stacks)
         show_stack_json(view, record->stack);
     tsm_buffer_clear(&view->json);
     sbt_json_record(&view->json, view->reader, record);
+    put_arguments_json(view, record);
     put_parent_json(view, record);
     tsm_json_put_lines(&view->json, stdout);
 }
@@ -308,7 +329,7 @@ static int view_states(const struct view_values *v, const char *path)
 
 static int decode_arguments(struct view *view, const struct sbt_filter *filter)
 {
-    if (view->values->json)
+    if (view->values->json && !view->values->arguments)
         return 0;
     view->notes_all = !tsm_selection_is_part(filter);
     return tsm_kernel_arguments_create(&view->text.arguments, view->reader, view->notes_all);

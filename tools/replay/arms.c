@@ -4,6 +4,7 @@
 #include "tools/terminal.h"
 #include "tools/text/difference.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/text.h"
@@ -12,7 +13,8 @@ struct telling {
     struct sbt_reader *reader;
     struct tsm_symbols *symbols;
     struct tsm_json *json;
-    const char *api; /* NULL: there is only one */
+    const char *api;         /* NULL: there is only one */
+    uint64_t replaced_count; /* kernels */
 };
 
 /* Commands may have failed otherwise, and no bytes differ. */
@@ -45,6 +47,7 @@ static void tell_json(const struct telling *t, const struct tsm_arm_result *arm)
     tsm_json_put_u64(t->json, "run_count", arm->run_count);
     tsm_json_put_string(t->json, "verdict", tsm_verdict_name(arm->verdict));
     tsm_json_put_string(t->json, "why", arm->why);
+    tsm_json_put_u64(t->json, "scratch_byte_count", arm->scratch_byte_count);
     if (has_difference(arm)) {
         tsm_json_put_bool(t->json, "exact", arm->is_exact);
         tsm_json_name(t->json, "difference");
@@ -77,8 +80,16 @@ static void conclude(const struct telling *t, const struct tsm_check_result *res
         tsm_json_put_string(t->json, "verdict", tsm_verdict_name(result->verdict));
         tsm_json_put_string(t->json, "grade", grade_of(result));
         tsm_json_put_string(t->json, "why", result->why);
+        tsm_json_put_u64(t->json, "replaced_count", t->replaced_count);
+        tsm_json_put_u64(t->json, "scratch_byte_count", result->scratch_byte_count);
         return;
     }
+    if (t->replaced_count)
+        tsm_note("%" PRIu64 " kernel%s replaced", t->replaced_count,
+                 t->replaced_count == 1 ? " was" : "s were");
+    if (result->scratch_byte_count)
+        tsm_note("%llu bytes of scratch memory differ between runs: no result depends on them",
+                 (unsigned long long)result->scratch_byte_count);
     printf("%s: %s\n", grade_of(result),
            result->verdict != TSM_SAME ? tsm_clean(result->why)
            : result->arms[0].verdict == TSM_SAME
@@ -101,7 +112,10 @@ static int run_apis(struct telling *t, struct tsm_check_result *all,
         own.backend = apis[i];
         if (count > 1)
             t->api = apis[i];
+        if (count > 1 && !tsm_replay_can_replace_kernels(apis[i]))
+            own.kernel_count = 0;
         error = tsm_check_run(&one, t->reader, &own, repeat_count, tell_arm, t);
+        t->replaced_count += one.first.replaced_count;
         if (i > 0 && tsm_verdict_rank(one.verdict) <= tsm_verdict_rank(all->verdict))
             continue;
         *all = one;

@@ -55,7 +55,7 @@ static void put_frames(struct tsm_json *j, struct tsm_symbols *symbols, struct s
 
     tsm_json_put_open(j, "frames", '[');
     for (int i = 0; i < count; i++) {
-        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(symbols, frames[i]), frames[i]);
+        tsm_symbols_frame_text(symbols, frames[i], text, sizeof(text));
         tsm_json_string(j, text);
     }
     tsm_json_close(j, ']');

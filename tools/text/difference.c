@@ -140,7 +140,7 @@ static void print_stack(struct tsm_text_line *line, const struct tsm_difference 
     char text[512];
 
     for (int i = 0; i < count; i++) {
-        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(symbols, frames[i]), frames[i]);
+        tsm_symbols_frame_text(symbols, frames[i], text, sizeof(text));
         item(line, i ? "" : "sent by");
         tsm_text_line_clean(line, text);
         tsm_text_line_write(line, stdout);
@@ -201,7 +201,7 @@ void tsm_difference_json(struct tsm_json *j, const struct tsm_difference *d,
     tsm_json_name(j, "stack");
     tsm_json_open(j, '[');
     for (int i = 0; i < count; i++) {
-        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(symbols, frames[i]), frames[i]);
+        tsm_symbols_frame_text(symbols, frames[i], text, sizeof(text));
         tsm_json_string(j, text);
     }
     tsm_json_close(j, ']');

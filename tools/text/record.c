@@ -323,10 +323,10 @@ static void put_outcome(struct tsm_record_text *t, const struct sbt_schema *sche
         {SBT_RECORD_TAINTS, " [taints]"},         {SBT_RECORD_TRUNCATED, " [truncated]"},
         {SBT_RECORD_UNFINISHED, " [unfinished]"}, {SBT_RECORD_LATE, " [late]"},
         {SBT_RECORD_CAPTURED, " [captured]"},     {SBT_RECORD_HELD, " [held]"},
-        {SBT_RECORD_DEVICE, " [device]"},
+        {SBT_RECORD_DEVICE, " [device]"},         {SBT_RECORD_SPOT, " [spot]"},
     };
     const uint32_t good = SBT_RECORD_LATE | SBT_RECORD_CAPTURED | SBT_RECORD_ORDERED |
-                          SBT_RECORD_HELD | SBT_RECORD_DEVICE;
+                          SBT_RECORD_HELD | SBT_RECORD_DEVICE | SBT_RECORD_SPOT;
     bool bad = (record->flags & ~good) != 0;
 
     if (bad)

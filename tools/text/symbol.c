@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "tools/text/demangle.h"
 #include "tools/text/mapping_search.h"
+#include "tools/text/x86.h"
 #include "tools/terminal.h"
 
 #include <elfutils/libdwelf.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define CACHE_COUNT_MAX (1u << 20) /* addresses; a program has fewer */
+#define CALL_SIZE_MAX   8u         /* bytes of a call instruction */
 #define LOADED_MAX      1024u      /* files opened, once for each address where one was mapped */
 
 /* A file, opened as if it were loaded at the address where the program had it. */
@@ -41,7 +43,7 @@ struct tsm_symbols {
     struct module **of_mapping; /* by the mapping's index; NULL: not asked for */
     struct tsm_map loaded;      /* hash of a path -> module */
     struct tsm_map exact;       /* hash of a path and a bias -> module */
-    struct tsm_map by_address; /* the place in `found` */
+    struct tsm_map by_address;  /* the place in `found` */
     struct tsm_symbol *found;
     size_t found_count, found_capacity;
 };
@@ -336,6 +338,54 @@ void tsm_symbol_text(char *out, size_t size, const struct tsm_symbol *symbol, ui
                (unsigned long long)symbol->offset);
 }
 
+/* Returns up to `size` bytes of code that end at an address of the file; *size says how many. */
+static const uint8_t *code_before(Elf *elf, uint64_t end, size_t *size)
+{
+    size_t count = 0, file_size;
+    const char *bytes = elf_rawfile(elf, &file_size);
+
+    if (!bytes || elf_getphdrnum(elf, &count) != 0)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr segment;
+        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+            !(segment.p_flags & PF_X) || end <= segment.p_vaddr ||
+            end - segment.p_vaddr > segment.p_filesz || segment.p_offset > file_size ||
+            end - segment.p_vaddr > file_size - segment.p_offset)
+            continue;
+        if (*size > end - segment.p_vaddr)
+            *size = end - segment.p_vaddr;
+        return (const uint8_t *)bytes + segment.p_offset + (end - segment.p_vaddr) - *size;
+    }
+    return NULL;
+}
+
+/* Writes the instruction that a return address follows. Returns false if it is not known. */
+static bool find_call(struct tsm_symbols *s, uint64_t address, char *out, size_t out_size)
+{
+    const size_t mapping = mapping_search_find(&s->mappings, address - 1);
+    struct module *m = mapping != MAPPING_NONE ? find_module(s, mapping) : NULL;
+    size_t size = CALL_SIZE_MAX;
+    GElf_Addr bias;
+    Elf *elf = m && m->dwfl_module ? dwfl_module_getelf(m->dwfl_module, &bias) : NULL;
+    const uint8_t *code = elf ? code_before(elf, address - bias, &size) : NULL;
+
+    return code && tsm_x86_call_before(code, size, address - bias, out, out_size);
+}
+
+void tsm_symbols_frame_text(struct tsm_symbols *symbols, uint64_t address, char *out, size_t size)
+{
+    const struct tsm_symbol *symbol = tsm_symbols_find(symbols, address);
+    char call[128];
+    size_t used;
+
+    tsm_symbol_text(out, size, symbol, address);
+    used = strlen(out);
+    if (symbol->module && !symbol->function && !symbol->source &&
+        find_call(symbols, address, call, sizeof(call)))
+        tsm_format(out + used, size - used, ": %s", call);
+}
+
 void tsm_symbols_write_stack(struct tsm_symbols *symbols, struct sbt_reader *reader, uint32_t stack,
                              struct tsm_text_line *line, unsigned column, FILE *out)
 {
@@ -344,7 +394,7 @@ void tsm_symbols_write_stack(struct tsm_symbols *symbols, struct sbt_reader *rea
     int count = stack ? sbt_reader_stack(reader, stack, &frames) : 0;
 
     for (int i = 0; i < count; i++) {
-        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(symbols, frames[i]), frames[i]);
+        tsm_symbols_frame_text(symbols, frames[i], text, sizeof(text));
         tsm_text_line_pad(line, column);
         tsm_text_line_escape(line, tsm_paint(TSM_PAINT_DIM));
         tsm_text_line_clean(line, text);

@@ -31,6 +31,10 @@ const struct tsm_symbol *tsm_symbols_find(struct tsm_symbols *s, uint64_t addres
 /* "main at saxpy.c:42 (saxpy+0x11d9)" into out. */
 void tsm_symbol_text(char *out, size_t size, const struct tsm_symbol *symbol, uint64_t address);
 
+/* The same for a frame of a stack: where neither function nor line is known, and the module's file
+ * is here, with the call instruction: "app+0x11d9: call 0x1030" (tools/text/x86.h). */
+void tsm_symbols_frame_text(struct tsm_symbols *symbols, uint64_t address, char *out, size_t size);
+
 /* A stack, a line for each frame, from `column` on. `line` is empty, and is afterwards. */
 void tsm_symbols_write_stack(struct tsm_symbols *symbols, struct sbt_reader *reader, uint32_t stack,
                              struct tsm_text_line *line, unsigned column, FILE *out);

@@ -90,15 +90,11 @@ CUdeviceptr cuda_arg_address(struct cuda_args *args, uint32_t slot)
 
 CUdevice cuda_arg_device(struct cuda_args *args, uint32_t slot)
 {
-    int recorded = (int)cuda_arg(args, slot);
-    int device = args->replay->device_first + recorded;
+    const int recorded = (int)cuda_arg(args, slot);
+    const int device = cuda_device_of(args->replay, recorded);
 
-    if (!args->error && (recorded < 0 || device >= args->replay->device_count))
-        args->error = tsm_fail(TSM_E_UNSUPPORTED, "wants device %d; there are %d%s", recorded,
-                               args->replay->device_count - args->replay->device_first,
-                               args->replay->library.is_emu
-                                   ? "; TS_EMU_DEVICES sets how many the software GPU has"
-                                   : "");
+    if (!args->error && device < 0)
+        args->error = cuda_device_missing(args->replay, recorded);
     return device;
 }
 
@@ -177,7 +173,7 @@ const void *cuda_arg_bytes(struct cuda_args *args, uint32_t slot, size_t size)
 
 /* ---- bytes that come and go --------------------------------------------------------------- */
 
-const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
+static void *read_blob(struct cuda_args *args, uint32_t slot, size_t size)
 {
     struct cuda_stream_state *stream;
     struct sbt_blob blob;
@@ -206,6 +202,22 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
     return error < 0 ? NULL : bytes;
 }
 
+const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    return read_blob(args, slot, size);
+}
+
+const void *cuda_arg_sent(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    const struct sbt_schema *schema = cuda_schema(args->record->type);
+    void *bytes = read_blob(args, slot, size);
+
+    if (bytes && schema)
+        cuda_translate_sent(args->replay, sbt_record_role(schema, args->record, SBT_ROLE_DST, 0),
+                            bytes, size);
+    return bytes;
+}
+
 const void *cuda_arg_image(struct cuda_args *args, uint32_t slot)
 {
     const void *image = cuda_arg_blob(args, slot, 0);
@@ -214,7 +226,7 @@ const void *cuda_arg_image(struct cuda_args *args, uint32_t slot)
     cuda_memory_wish_module(args->replay, args->record);
     if (args->error || !sbt_record_blob(args->record, slot, &blob) ||
         cuda_image_is_whole(image, blob.size))
-        return image;
+        return args->error ? image : cuda_replace_image(args->replay, args->record, image);
     args->error =
         tsm_fail(TSM_E_FORMAT,
                  "record %llu: its code object says that it is longer than the %llu bytes "
@@ -242,7 +254,7 @@ const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
     if (args->record->flags & SBT_RECORD_CAPTURED)
         return args->error ? NULL : cuda_program_memory(args->replay, address, size);
     if (!(args->record->flags & SBT_RECORD_LATE))
-        return cuda_arg_blob(args, slot + 1, size);
+        return cuda_arg_sent(args, slot + 1, size);
     return cuda_arg_late(args, address, size);
 }
 
@@ -279,6 +291,10 @@ void cuda_arg_created(struct cuda_args *args, uint32_t slot, enum cuda_object ob
 {
     uint64_t id = cuda_arg(args, slot);
 
+    if (object == CUDA_OBJECT_MODULE || object == CUDA_OBJECT_LIBRARY)
+        cuda_replace_leave(args->replay, object, id, false);
+    if (!args->error && object == CUDA_OBJECT_FUNCTION)
+        args->error = cuda_replace_function(args->replay, args->record, &raw);
     if (!args->error)
         args->error = cuda_object_set(args->replay, object, id, raw);
     if (!args->error && object == CUDA_OBJECT_ARRAY)
@@ -289,6 +305,8 @@ void cuda_arg_destroyed(struct cuda_args *args, uint32_t slot, enum cuda_object 
 {
     uint64_t id = cuda_arg(args, slot);
 
+    if (object == CUDA_OBJECT_MODULE || object == CUDA_OBJECT_LIBRARY)
+        cuda_replace_leave(args->replay, object, id, !args->error);
     if (!args->error)
         args->error = cuda_object_set(args->replay, object, id, NULL);
     if (object == CUDA_OBJECT_ARRAY)

@@ -47,6 +47,8 @@ static int send(struct cuda_replay *replay, const struct saved *saved, CUdevicep
         uint64_t size = saved->size - at < part ? saved->size - at : part;
         error = sbt_reader_blob(replay->reader, &saved->bytes, at, bytes, size);
         error = error < 0 ? error : 0;
+        if (!error)
+            cuda_translate_sent(replay, saved->address + saved->offset + at, bytes, size);
         CUresult result = error ? CUDA_SUCCESS : driver->cuMemcpyHtoD_v2(to + at, bytes, size);
         if (result != CUDA_SUCCESS)
             error = cuda_fail(driver, "cuMemcpyHtoD_v2", result);
@@ -97,6 +99,8 @@ static int load_host(struct cuda_replay *replay, const struct saved *saved, void
 {
     int error = sbt_reader_blob(replay->reader, &saved->bytes, 0, to, saved->size);
 
+    if (error >= 0)
+        cuda_translate_sent(replay, saved->address + saved->offset, to, saved->size);
     return error < 0 ? error : 0;
 }
 

@@ -88,7 +88,7 @@ static void add_attribute(const struct cuda_replay *replay, CUdevice_attribute a
 {
     int khz = 0;
     const CUresult result =
-        replay->library.calls.cuDeviceGetAttribute(&khz, attribute, replay->device_first);
+        replay->library.calls.cuDeviceGetAttribute(&khz, attribute, cuda_device_main(replay));
 
     add(out, size, result == CUDA_SUCCESS && khz > 0, format, (unsigned)khz / 1000);
 }
@@ -103,7 +103,7 @@ void cuda_clocks_describe(const struct cuda_replay *replay, char *out, size_t si
     add_attribute(replay, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, "at most %u MHz", out, size);
     add_attribute(replay, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, "memory at most %u MHz", out,
                   size);
-    if (replay->library.calls.cuDeviceGetPCIBusId(bus, sizeof(bus), replay->device_first) ==
+    if (replay->library.calls.cuDeviceGetPCIBusId(bus, sizeof(bus), cuda_device_main(replay)) ==
         CUDA_SUCCESS)
         describe_now(bus, out, size);
 }

@@ -210,17 +210,24 @@ static int check_code(struct cuda_replay *replay, const struct cuda_code *code,
     return error < 0 ? error : 0;
 }
 
-int cuda_code_check(struct cuda_replay *replay)
+int cuda_code_capability(const struct cuda_replay *replay)
 {
     const struct cuda_real *driver = &replay->library.calls;
-    struct target target = {.runs_ptx_only = replay->library.is_emu};
-    int major = 0, minor = 0, error = 0;
+    int major = 0, minor = 0;
 
     driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                                 replay->device_first);
+                                 cuda_device_main(replay));
     driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-                                 replay->device_first);
-    target.capability = major * 10 + minor;
+                                 cuda_device_main(replay));
+    return major * 10 + minor;
+}
+
+int cuda_code_check(struct cuda_replay *replay)
+{
+    const struct target target = {.runs_ptx_only = replay->library.is_emu,
+                                  .capability = cuda_code_capability(replay)};
+    int error = 0;
+
     for (const struct cuda_code *code = replay->codes; code && !error; code = code->next)
         error = check_code(replay, code, &target);
     return error;

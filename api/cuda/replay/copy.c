@@ -42,7 +42,7 @@ static const void *sent_bytes(struct cuda_args *args, uint32_t slot, uint64_t si
 
     if (args->error || !sbt_record_blob(args->record, slot, &blob) || !blob.size)
         return NULL;
-    return cuda_arg_blob(args, slot, size);
+    return cuda_arg_sent(args, slot, size);
 }
 
 /* ---- unified ------------------------------------------------------------------------------ */

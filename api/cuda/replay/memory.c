@@ -612,11 +612,14 @@ void cuda_memory_finish(struct cuda_replay *replay)
     struct cuda_memory *m = &replay->memory;
     const struct cuda_real *driver = &replay->library.calls;
 
-    release_all(replay);
-    while (m->run_count)
-        unmap_run(m, driver, m->run_count - 1);
-    tsm_address_space_release(&m->device, &(struct tsm_address_driver){replay, reserve, give_back});
-    tsm_address_space_release(&m->host, NULL);
+    if (replay->library.handle) {
+        release_all(replay);
+        while (m->run_count)
+            unmap_run(m, driver, m->run_count - 1);
+        tsm_address_space_release(&m->device,
+                                  &(struct tsm_address_driver){replay, reserve, give_back});
+        tsm_address_space_release(&m->host, NULL);
+    }
     tsm_address_space_finish(&m->device);
     tsm_address_space_finish(&m->host);
     free(m->runs);

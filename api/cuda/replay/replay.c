@@ -24,18 +24,14 @@ static void backend_close(struct tsm_backend_state *state)
 {
     struct cuda_replay *replay = &state->replay;
 
-    if (replay->library.handle) {
-        cuda_memory_finish(replay);
-    } else {
-        tsm_address_space_finish(&replay->memory.device);
-        tsm_address_space_finish(&replay->memory.host);
-    }
+    cuda_memory_finish(replay);
     cuda_contexts_finish(replay);
     cuda_timing_finish(replay);
     cuda_graphs_finish(replay);
     cuda_program_finish(replay);
     cuda_streams_finish(replay);
     cuda_code_finish(replay);
+    cuda_replace_finish(replay);
     cuda_functions_finish(&replay->functions);
     tsm_map_finish(&replay->reached);
     tsm_map_finish(&replay->left_contexts);
@@ -82,26 +78,6 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
     return error ? error : cuda_code_plan(&state->replay, record, schema);
 }
 
-/* "1" in options: recorded device 0 is device 1 here. */
-static int choose_device(struct cuda_replay *replay)
-{
-    const char *device = replay->options->device;
-    CUresult result = replay->library.calls.cuDeviceGetCount(&replay->device_count);
-    char *end = NULL;
-
-    if (result != CUDA_SUCCESS)
-        return cuda_fail(&replay->library.calls, "cuDeviceGetCount", result);
-    if (!device || !strcmp(device, "emu"))
-        return 0;
-    replay->device_first = (int)strtol(device, &end, 10);
-    if (*end || end == device)
-        return tsm_fail(TSM_E_ARGUMENT, "no device \"%s\": a number, or \"emu\"", device);
-    if (replay->device_first < 0 || replay->device_first >= replay->device_count)
-        return tsm_fail(TSM_E_NOT_FOUND, "no device %d: %s has %d", replay->device_first,
-                        replay->library.path, replay->device_count);
-    return 0;
-}
-
 /* Returns the software GPU's way to put memory where it was, or NULL. */
 static const struct tsm_emu_place *find_place(const struct cuda_replay *replay)
 {
@@ -119,7 +95,7 @@ static void place_memory(struct cuda_replay *replay)
     const struct cuda_real *driver = &replay->library.calls;
     int has = 0;
     CUresult result = driver->cuDeviceGetAttribute(
-        &has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, replay->device_first);
+        &has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, cuda_device_main(replay));
 
     replay->memory.can_place = result == CUDA_SUCCESS && has;
     replay->memory.place = find_place(replay);
@@ -141,12 +117,30 @@ static int backend_prepare(struct tsm_backend_state *state)
         cuda_failure_open(replay);
     }
     if (!error)
-        error = choose_device(replay);
+        error = cuda_devices_choose(replay);
     if (!error)
         error = cuda_code_check(replay);
     if (!error)
+        error = cuda_replace_open(replay);
+    if (!error)
         place_memory(replay);
     return error;
+}
+
+static uint64_t backend_translated_words(struct tsm_backend_state *state)
+{
+    return __atomic_load_n(&state->replay.memory.translated_count, __ATOMIC_RELAXED);
+}
+
+static uint64_t backend_doubtful(struct tsm_backend_state *state)
+{
+    return __atomic_load_n(&state->replay.memory.doubtful_count, __ATOMIC_RELAXED);
+}
+
+static uint64_t backend_translate(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
+                                  uint64_t size)
+{
+    return cuda_translate_result(&state->replay, address, bytes, size);
 }
 
 static uint64_t backend_translated(struct tsm_backend_state *state)
@@ -199,6 +193,8 @@ static int write_host(struct cuda_replay *replay, const struct sbt_record *recor
     if (!bytes)
         return tsm_fail(TSM_E_MEMORY, "no memory for host memory");
     int error = sbt_reader_blob(replay->reader, &blob, 0, bytes, blob.size);
+    if (error >= 0)
+        cuda_translate_sent(replay, address, bytes, blob.size);
     if (bytes != at) {
         if (error >= 0 && put_bytes(replay, record, at, bytes, blob.size) && is_shared) {
             replay->taken_count += sbt_filter_in_range(&replay->options->filter, record);
@@ -447,7 +443,7 @@ static void backend_describe(struct tsm_backend_state *state, char *out, size_t 
     char name[96] = "unknown device";
     int version = 0;
 
-    driver->cuDeviceGetName(name, sizeof(name), replay->device_first);
+    driver->cuDeviceGetName(name, sizeof(name), cuda_device_main(replay));
     driver->cuDriverGetVersion(&version);
     tsm_format(out, size, "%s, CUDA %d.%d%s", name, version / 1000, version % 1000 / 10,
                replay->library.is_emu && !replay->options->device ? " (there is no GPU here)" : "");
@@ -592,12 +588,21 @@ static const struct tsm_backend_timing timing_table = {
 };
 
 static const struct tsm_backend_compare compare_table = {
+    .translate = backend_translate,
     .uncompared = backend_uncompared,
     .mixed = backend_mixed,
 };
 
+static uint64_t backend_replaced(struct tsm_backend_state *state)
+{
+    return state->replay.replacements.taken_count;
+}
+
 static const struct tsm_backend_report report_table = {
     .translated = backend_translated,
+    .translated_words = backend_translated_words,
+    .doubtful = backend_doubtful,
+    .replaced = backend_replaced,
 };
 
 const struct tsm_backend cuda_backend = {

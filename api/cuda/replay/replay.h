@@ -88,6 +88,8 @@ const void *cuda_arg_bytes(struct cuda_args *args, uint32_t slot, size_t size);
 /* Returns the bytes of the BLOB in `slot`, `size` of them (0: all). They live until the record's
  * stream has been waited for: an asynchronous copy reads them later. */
 const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size);
+/* Works like it for bytes that the program sends: addresses in them become the replay's. */
+const void *cuda_arg_sent(struct cuda_args *args, uint32_t slot, size_t size);
 /* Returns the code object in a BLOB. Fails when it says that it is longer than the BLOB. */
 const void *cuda_arg_image(struct cuda_args *args, uint32_t slot);
 /* Returns the bytes of a payload whose address is in `slot` and whose bytes are in the next

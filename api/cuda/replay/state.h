@@ -73,7 +73,9 @@ struct cuda_memory {
     struct cuda_moved *moved; /* by recorded address */
     size_t moved_count, moved_capacity;
     uint64_t moved_ever;
-    bool can_place;                    /* the driver has virtual memory management */
+    uint64_t translated_count; /* words in bytes that were translated (translate.c) */
+    uint64_t doubtful_count;   /* what looks like a recorded address of moved memory, and was not */
+    bool can_place;            /* the driver has virtual memory management */
     const struct tsm_emu_place *place; /* of the software GPU; NULL: another driver */
     /* Variables that the program asks for, the first of each module: place + 1 in the list, by the
      * module's id, or the library's. */
@@ -100,6 +102,7 @@ int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record
                      const struct sbt_schema *schema);
 /* Has variables of the module that the record loads be where they were, if the driver can. */
 void cuda_memory_wish_module(struct cuda_replay *replay, const struct sbt_record *record);
+/* Also where the library was not opened: then only what was planned is there. */
 void cuda_memory_finish(struct cuda_replay *replay);
 
 /* Device memory at a recorded address, filled. The context is current. */
@@ -218,6 +221,34 @@ int cuda_code_each(struct cuda_replay *replay,
                                 uint64_t size),
                    void *user);
 void cuda_code_finish(struct cuda_replay *replay);
+/* Returns the compute capability of the device: 75 for 7.5; 0: not known. */
+int cuda_code_capability(const struct cuda_replay *replay);
+
+/* ---- kernels of files in the place of recorded ones (replace.c) ---- */
+
+struct cuda_replacements {
+    struct cuda_replacement *list; /* as options->kernels; NULL: there are none */
+    size_t count;
+    struct cuda_spliced *spliced;
+    size_t spliced_count, spliced_capacity;
+    struct cuda_stand_in *stand_ins;
+    size_t stand_in_count, stand_in_capacity;
+    uint64_t taken_count; /* kernels that the program got others for */
+};
+
+/* Reads the files and compares parameters. All code was planned, the library is open. */
+int cuda_replace_open(struct cuda_replay *replay);
+/* Returns what to load in the place of the image of a record. */
+const void *cuda_replace_image(const struct cuda_replay *replay, const struct sbt_record *record,
+                               const void *image);
+/* The record got a function: puts the one that takes its place into *function. */
+int cuda_replace_function(struct cuda_replay *replay, const struct sbt_record *record,
+                          const void **function);
+/* The module or library of that number is another one from now on, or, with `unloads`, is unloaded:
+ * so are files that were loaded for it. */
+void cuda_replace_leave(struct cuda_replay *replay, enum cuda_object object, uint64_t id,
+                        bool unloads);
+void cuda_replace_finish(struct cuda_replay *replay);
 
 /* ---- checkpoints (checkpoint.c) ---- */
 
@@ -342,6 +373,46 @@ void cuda_program_finish(struct cuda_replay *replay);
 /* A copy between sides of which the program's are its own memory, not bytes in the record:
  * addresses become those of the replay. Array handles are the replay's already. */
 int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
+
+/* ---- addresses in bytes (api/cuda/replay/translate.c) ---- */
+
+/* Puts the replay's addresses in place of recorded ones, where they differ, in bytes that are sent
+ * to `address`, which a recorded command or the program writes. Any thread. */
+void cuda_translate_sent(struct cuda_replay *replay, uint64_t address, void *bytes, uint64_t size);
+/* Does so in a recorded result, which the program read from, or at, `address`. Returns how many
+ * there were. */
+uint64_t cuda_translate_result(const struct cuda_replay *replay, uint64_t address, uint8_t *bytes,
+                               uint64_t size);
+
+/* ---- devices (api/cuda/replay/device.c) ---- */
+
+#define CUDA_DEVICE_PAIRS_MAX 64u
+
+struct cuda_device_map {
+    int first; /* without pairs: stands for recorded device 0, the next one for 1, ... */
+    struct cuda_device_pair {
+        int recorded, device;
+    } pairs[CUDA_DEVICE_PAIRS_MAX];
+    size_t count; /* of pairs */
+};
+
+/* Reads the options that choose devices. The driver is initialised. */
+int cuda_devices_choose(struct cuda_replay *replay);
+/* Returns the device that stands for a recorded one, -1 where there is none. */
+int cuda_device_of(const struct cuda_replay *replay, int64_t recorded);
+/* Returns the device that the replay is described by: of recorded device 0, or of the first pair.
+ */
+int cuda_device_main(const struct cuda_replay *replay);
+/* Returns the error of a record that names a device which none stands for. */
+int cuda_device_missing(const struct cuda_replay *replay, int64_t recorded);
+
+/* ---- batches of copies (api/cuda/replay/copy_batch.c) ---- */
+
+bool cuda_is_copy_batch(uint32_t type);
+/* Calls plan() for the sides of the copies that a record of such a type sends. */
+int cuda_copy_batch_plan(struct cuda_memory *memory, const struct sbt_record *record,
+                         const struct sbt_schema *schema,
+                         int (*plan)(struct cuda_memory *memory, const CUDA_MEMCPY3D *copy));
 /* Reads the copy that a record of any copying call describes: addresses and array ids as recorded.
  * Returns false if it describes none. */
 bool cuda_program_read_copy(const struct sbt_record *record, const struct sbt_schema *schema,
@@ -579,8 +650,8 @@ struct cuda_replay {
     const struct tsm_replay_options *options;
     struct cuda_library library;
     const struct tsm_emu_outcomes *outcomes; /* NULL: it is not the software GPU */
-    int device_first;                        /* recorded device 0 */
-    int device_count;
+    struct cuda_device_map devices;
+    int device_count; /* of the replay */
     struct cuda_memory memory;
     struct cuda_functions functions;
 
@@ -607,6 +678,7 @@ struct cuda_replay {
     struct cuda_thread *threads; /* recorded threads */
     struct cuda_own_stream *own_streams;
     struct cuda_code *codes;
+    struct cuda_replacements replacements;
     struct cuda_timing timing;
     struct cuda_clock clock;
     struct tsm_map left_contexts; /* seq + 1 of a command that is sent later -> its context */

@@ -5,7 +5,7 @@
  */
 #include "api/cuda/replay/state.h"
 
-/* Slots of a call's answer. */
+/* Slots of a call's record that have the parts of its answer. */
 struct answer {
     uint32_t address, managed;
 };

@@ -42,6 +42,15 @@ static int set_physical(struct cuda_args *args, uint32_t slot, CUmemGenericAlloc
 }
 
 /* Devices are shifted like everywhere; handles for other processes are of no use here. */
+static int device_of(struct cuda_args *args, int recorded)
+{
+    const int device = cuda_device_of(args->replay, recorded);
+
+    if (device < 0 && !args->error)
+        args->error = cuda_device_missing(args->replay, recorded);
+    return device;
+}
+
 int replay_cuMemCreate(struct cuda_replay *replay, const struct sbt_record *record)
 {
     CUmemGenericAllocationHandle handle = 0;
@@ -55,7 +64,9 @@ int replay_cuMemCreate(struct cuda_replay *replay, const struct sbt_record *reco
     memcpy(&properties, recorded, sizeof(properties));
     properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
     if (properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-        properties.location.id += replay->device_first;
+        properties.location.id = device_of(&args, properties.location.id);
+    if (args.error)
+        return args.error;
     CUresult result =
         args.driver->cuMemCreate(&handle, cuda_arg(&args, SLOT_cuMemCreate_size), &properties,
                                  cuda_arg(&args, SLOT_cuMemCreate_flags));
@@ -179,7 +190,9 @@ int replay_cuMemSetAccess(struct cuda_replay *replay, const struct sbt_record *r
     memcpy(access, recorded, count * sizeof(*access));
     for (uint64_t i = 0; i < count; i++)
         if (access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-            access[i].location.id += replay->device_first;
+            access[i].location.id = device_of(&args, access[i].location.id);
+    if (args.error)
+        return args.error;
     return cuda_args_end(&args, args.driver->cuMemSetAccess(
                                     cuda_arg(&args, SLOT_cuMemSetAccess_ptr),
                                     cuda_arg(&args, SLOT_cuMemSetAccess_size), access, count));

@@ -26,6 +26,7 @@ struct table {
     struct tsm_lock lock;
     uint32_t count;
     bool too_many;
+    uint64_t bytes;               /* of all */
     uint32_t places[PLACE_COUNT]; /* 1 + index of an allocation, 0: free */
     struct allocation list[ALLOCATION_MAX];
 };
@@ -42,8 +43,8 @@ static struct table *make(void)
 {
     struct table *there = current(), *made;
 
-    if (there ||
-        (tsm_session_settings()->checksum == TSM_CHECKSUM_OFF && !tsm_checkpoint_possible()))
+    if (there || (tsm_session_settings()->checksum == TSM_CHECKSUM_OFF &&
+                  !tsm_checkpoint_possible() && !cuda_spot_checks_wanted()))
         return there;
     made = cuda_keep(sizeof(*made));
     if (!made)
@@ -95,6 +96,7 @@ static void drop(struct table *t, uint32_t index)
 {
     uint32_t last = t->count - 1;
 
+    t->bytes -= t->list[index].size;
     free_place(t, place_of(t, t->list[index].start));
     if (index != last) {
         t->places[place_of(t, t->list[last].start)] = index + 1;
@@ -108,6 +110,7 @@ static void put(struct table *t, const struct allocation *a)
     uint32_t at = place_of(t, a->start);
 
     if (t->places[at]) {
+        t->bytes += a->size - t->list[t->places[at] - 1].size;
         t->list[t->places[at] - 1] = *a; /* the one before is gone */
         return;
     }
@@ -115,6 +118,7 @@ static void put(struct table *t, const struct allocation *a)
         t->too_many = true;
         return;
     }
+    t->bytes += a->size;
     t->list[t->count] = *a;
     t->places[at] = t->count + 1;
     __atomic_store_n(&t->count, t->count + 1, __ATOMIC_RELEASE);
@@ -182,6 +186,19 @@ uint32_t cuda_allocation_count(void)
     const struct table *t = current();
 
     return t ? __atomic_load_n(&t->count, __ATOMIC_ACQUIRE) : 0;
+}
+
+uint64_t cuda_allocation_bytes(void)
+{
+    struct table *t = current();
+    uint64_t bytes;
+
+    if (!t)
+        return 0;
+    tsm_lock_take(&t->lock);
+    bytes = t->bytes;
+    tsm_lock_give(&t->lock);
+    return bytes;
 }
 
 static bool look(uint32_t index, struct allocation *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * TS_CHECKSUM: what each live allocation holds, hashed whenever the program knows that the GPU is
- * idle (sync), or after each command (command). Replay computes the same and finds the first
- * difference. Each hash reads the whole allocation back, so this is for debugging.
+ * TS_CHECKSUM, but for spot checks: what each live allocation holds, hashed whenever the program
+ * knows that the GPU is idle (sync), or after each command (command). Replay computes the same and
+ * finds the first difference. Each hash reads the whole allocation back, so this is for debugging.
  */
 #include "api/cuda/source/source.h"
 
@@ -53,7 +53,7 @@ static void checksum_arrays(struct tsm_stream *stream, uint64_t position, void *
         struct sbt_key key;
 
         if (cuda_array_hash(i, buffer, READ_SIZE, &place, &size, &key))
-            tsm_checksum_write(cuda_stream_slot(stream), position, place, size, &key);
+            tsm_checksum_write(0, cuda_stream_slot(stream), position, place, size, &key);
     }
 }
 
@@ -71,7 +71,7 @@ static void checksum_all(struct tsm_stream *stream, uint64_t position)
         struct sbt_key key;
 
         if (cuda_allocation_at(i, &start, &size) && hash_memory(start, size, buffer, &key))
-            tsm_checksum_write(cuda_stream_slot(stream), position, start, size, &key);
+            tsm_checksum_write(0, cuda_stream_slot(stream), position, start, size, &key);
     }
     if (buffer == MAP_FAILED)
         return;
@@ -119,8 +119,12 @@ static void checksum(struct tsm_stream *stream, uint64_t position)
 
 void cuda_checksum_sync(struct tsm_stream *stream)
 {
-    if (!tsm_inside() && wanted())
+    if (tsm_inside())
+        return;
+    if (wanted())
         checksum(stream, 0);
+    else if (cuda_spot_checks_wanted())
+        cuda_spot_check();
 }
 
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position)
@@ -132,6 +136,7 @@ void cuda_checksum_command(struct tsm_stream *stream, uint64_t position)
 void cuda_checksum_forked(void)
 {
     atomic_store(&failures, 0);
+    cuda_spot_checks_forked();
     cuda_allocations_forked();
     cuda_arrays_forked();
 }

@@ -50,12 +50,17 @@ static bool is_managed(CUdeviceptr start)
 
 static void add(struct variables *v, CUdeviceptr start)
 {
+    bool is_full;
+
     tsm_lock_take(&v->lock);
-    if (v->count < VARIABLE_MAX) {
+    is_full = v->count == VARIABLE_MAX;
+    if (!is_full) {
         __atomic_store_n(&v->starts[v->count], start, __ATOMIC_RELAXED);
         __atomic_store_n(&v->count, v->count + 1, __ATOMIC_RELEASE);
     }
     tsm_lock_give(&v->lock);
+    if (is_full)
+        tsm_session_unmodelled("more than 1024 managed variables", true);
 }
 
 /* Returns the size. */

@@ -148,6 +148,12 @@ void cuda_describe_again(void);
 void cuda_checksum_sync(struct tsm_stream *stream);
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
 
+/* Spot checks (spot_check.c): are they taken? The program has waited: takes them where the GPU is
+ * idle. Outside of a call. */
+bool cuda_spot_checks_wanted(void);
+void cuda_spot_check(void);
+void cuda_spot_checks_forked(void);
+
 /* Each live allocation of device memory, as far as they are kept in mind (TS_CHECKSUM,
  * checkpoints). False when `visit` gave false, or when there were too many to keep. */
 bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size,
@@ -164,6 +170,7 @@ void cuda_arrays_destroyed(const struct cuda_context *context);
 
 /* Live allocations, one after another: at [0, count). False: not there any more. */
 uint32_t cuda_allocation_count(void);
+uint64_t cuda_allocation_bytes(void);
 bool cuda_allocation_at(uint32_t index, CUdeviceptr *start, uint64_t *size);
 
 /* For checkpoints: what tsm_source says of quiet() and save(). */

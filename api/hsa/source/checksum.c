@@ -42,7 +42,7 @@ static bool checksum(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
     if (buffer != MAP_FAILED)
         munmap(buffer, READ_SIZE);
     if (ok)
-        tsm_checksum_write(SBT_STREAM_NONE, 0, start, size, &key);
+        tsm_checksum_write(0, SBT_STREAM_NONE, 0, start, size, &key);
     return true;
 }
 

@@ -296,9 +296,13 @@ static CUresult fault_result(const struct ptx_fault *fault)
     switch (fault->kind) {
     case PTX_FAULT_ADDRESS:
     case PTX_FAULT_HANDLE:
+    case PTX_FAULT_TENSOR_MEMORY:
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     case PTX_FAULT_MISALIGNED:
         return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case PTX_FAULT_DESCRIPTOR:
+    case PTX_FAULT_TENSOR_MAP:
+        return CUDA_ERROR_ILLEGAL_INSTRUCTION;
     case PTX_FAULT_ASSERT:
         return CUDA_ERROR_ASSERT;
     case PTX_FAULT_HANG:

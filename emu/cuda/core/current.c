@@ -4,6 +4,7 @@
  */
 #include "emu/cuda/core/context.h"
 
+#include "api/cuda/abi_current.h"
 #include "emu/cuda/core/emu.h"
 #include "emu/cuda/core/object.h"
 
@@ -15,6 +16,11 @@ static _Thread_local unsigned depth;
 CUcontext emu_context_current(void)
 {
     return depth ? stack[depth - 1] : NULL;
+}
+
+bool tsm_emu_has_context(void)
+{
+    return depth != 0;
 }
 
 CUresult emu_context_push(CUcontext context)

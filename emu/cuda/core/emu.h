@@ -56,7 +56,9 @@ struct emu_settings {
     const char *profile; /* TS_EMU_PROFILE: file; NULL: none */
     uint64_t profile_every; /* TS_EMU_PROFILE_EVERY: warp instructions between samples */
     bool has_times;         /* TS_EMU_EXACT=0|1: api/cuda/abi_times.h */
-    bool is_virtual;        /* TS_EMU_TIME=virtual; then is_serial, too */
+    bool has_places; /* TS_EMU_PLACE=0|1: api/cuda/abi_place.h; without, variables of modules lie
+                        elsewhere than with it */
+    bool is_virtual; /* TS_EMU_TIME=virtual; then is_serial, too */
     struct tsm_machine machine; /* TS_EMU_MACHINE */
 };
 

@@ -271,6 +271,7 @@ static void read_settings(struct emu_settings *s)
     if (s->profile_every == 0)
         s->profile_every = 1;
     s->has_times = number_setting("TS_EMU_EXACT", 1, 1) != 0;
+    s->has_places = number_setting("TS_EMU_PLACE", 1, 1) != 0;
     read_time(s);
 }
 

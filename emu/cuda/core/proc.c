@@ -95,8 +95,8 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
         return CUDA_ERROR_INVALID_VALUE;
     *ppExportTable = NULL;
     if (!is_nvrtc(__builtin_return_address(0)) && !atomic_exchange(&is_told, true))
-        emu_warn("the program asks for NVIDIA's private driver tables, as the CUDA runtime library "
-                   "(cudart) does; the software GPU has none, so programs that need cudart do not "
-                   "run on it, only programs that use the driver API (docs/emu.md)");
+        emu_warn("the program asks for NVIDIA's private driver tables, as NVIDIA's CUDA runtime "
+                 "library (cudart) does; the software GPU has none. Build the program with 'nvcc "
+                 "-cudart shared', so that it uses the software GPU's own cudart (docs/emu.md)");
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -267,3 +267,24 @@ CUresult emu_copy(CUstream stream, struct emu_side to, struct emu_side from, str
     }
     return emu_stream_send(stream, command, wait);
 }
+
+CUresult emu_copy_of_batch(CUstream stream, struct emu_side to, struct emu_side from, size_t size,
+                           bool *is_awaited)
+{
+    struct emu_command *command;
+    bool is_on_device;
+    CUresult result = size
+                          ? prepare(&command, to, from, (struct emu_box){size, 1, 1}, &is_on_device)
+                          : CUDA_ERROR_INVALID_VALUE;
+
+    if (result)
+        return result;
+    struct copy *copy = (struct copy *)(void *)command->payload;
+    const bool is_captured = emu_stream_is_capturing(stream);
+    *is_awaited |= copy->to.kind == EMU_SIDE_HOST && !is_captured;
+    if (copy->from.kind == EMU_SIDE_HOST && !is_captured && !stage(copy)) {
+        emu_command_unref(command);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return emu_stream_send(stream, command, false);
+}

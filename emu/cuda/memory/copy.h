@@ -37,6 +37,11 @@ struct emu_box {
 CUresult emu_copy(CUstream stream, struct emu_side to, struct emu_side from, struct emu_box box,
                   bool is_sync);
 
+/* Sends one of many copies of a call, between addresses of either kind. *is_awaited: set where the
+ * call waits for its stream when it has sent all, as pageable memory is written. */
+CUresult emu_copy_of_batch(CUstream stream, struct emu_side to, struct emu_side from, size_t size,
+                           bool *is_awaited);
+
 /* A copy of a graph's memcpy node, checked, not sent: host memory is read when it runs. */
 struct emu_command;
 CUresult emu_copy_prepare(struct emu_command **out, struct emu_side to, struct emu_side from,

@@ -29,6 +29,7 @@ static CUresult copy_batch(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, si
 {
     CUstream stream;
     CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    bool is_awaited = false;
 
     *failed = NO_INDEX;
     if (!result && (!to || !from || !sizes))
@@ -41,12 +42,11 @@ static CUresult copy_batch(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, si
     for (size_t i = 0; i < count && !result; i++) {
         struct emu_side d = {.address = to[i], .kind = EMU_SIDE_UNIFIED};
         struct emu_side s = {.address = from[i], .kind = EMU_SIDE_UNIFIED};
-        result = sizes[i] ? emu_copy(stream, d, s, (struct emu_box){sizes[i], 1, 1}, false)
-                          : CUDA_ERROR_INVALID_VALUE;
+        result = emu_copy_of_batch(stream, d, s, sizes[i], &is_awaited);
         if (result)
             *failed = i;
     }
-    return result;
+    return !result && is_awaited ? emu_stream_synchronize(stream) : result;
 }
 
 CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,

@@ -23,5 +23,5 @@ const struct tsm_emu_place *tsm_emu_place(void)
         .wish_variable = emu_module_wish,
     };
 
-    return emu_ready() ? NULL : &place;
+    return emu_ready() || !emu_settings.has_places ? NULL : &place;
 }

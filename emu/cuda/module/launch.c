@@ -71,7 +71,8 @@ static bool add_access(void *user, uint64_t address, uint64_t size, unsigned bit
                             emu_accesses_of_array(address) |
                                 (bits & PTX_TOUCHED_READ ? SBT_ACCESS_READ : 0) |
                                 (bits & PTX_TOUCHED_WRITTEN ? SBT_ACCESS_WRITTEN : 0) |
-                                (bits & PTX_TOUCHED_SOME ? SBT_ACCESS_SOME : 0));
+                                (bits & PTX_TOUCHED_SOME ? SBT_ACCESS_SOME : 0) |
+                                (bits & PTX_TOUCHED_OWN ? SBT_ACCESS_OWN : 0));
 }
 
 /* Keeps what of memory it has touched. NULL: nobody asks. */

@@ -136,7 +136,9 @@ static void *allocate_variables(void *user, size_t size)
                               .is_writable = true};
 
     wish_image(p->ptx);
-    if (emu_memory_allocate(&p->address, EMU_WINDOW_DEVICE, size ? size : 1, &what))
+    if (emu_memory_allocate(&p->address,
+                            emu_settings.has_places ? EMU_WINDOW_DEVICE : EMU_WINDOW_RESERVED,
+                            size ? size : 1, &what))
         return NULL;
     /* Variables without an initialiser are zero by the language, whatever fresh memory holds. */
     return memset((void *)(uintptr_t)p->address, 0, size);

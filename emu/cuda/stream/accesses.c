@@ -51,7 +51,8 @@ static void join(struct emu_accesses *a, uint64_t gap)
             continue;
         }
         if (!is_like || next[ADDRESS] > end)
-            last[FLAGS] |= next[FLAGS] | SBT_ACCESS_SOME;
+            last[FLAGS] =
+                ((last[FLAGS] | next[FLAGS]) & ~(uint64_t)SBT_ACCESS_OWN) | SBT_ACCESS_SOME;
         if (next_end > end)
             last[SIZE] = next_end - last[ADDRESS];
     }

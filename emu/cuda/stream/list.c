@@ -132,3 +132,14 @@ CUresult emu_stream_each(CUcontext context, CUresult (*callback)(CUstream stream
     free(list);
     return result;
 }
+
+bool emu_streams_are_idle(void)
+{
+    bool is_idle = true;
+
+    pthread_mutex_lock(&emu_scheduler.lock);
+    for (CUstream s = emu_scheduler.streams; s && is_idle; s = s->next)
+        is_idle = !s->head;
+    pthread_mutex_unlock(&emu_scheduler.lock);
+    return is_idle;
+}

@@ -178,6 +178,9 @@ CUresult emu_context_synchronize(CUcontext context);
 /* Nothing left to do, in the same sense? */
 bool emu_stream_is_idle(CUstream stream);
 
+/* Nothing left to do in any stream of any context, destroyed ones too? */
+bool emu_streams_are_idle(void);
+
 /* Makes later commands of `stream` wait for the commands sent to `leader` so far. */
 CUresult emu_stream_follow(CUstream stream, CUstream leader);
 

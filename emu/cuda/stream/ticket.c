@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/machine.h"
 #include "emu/cuda/core/emu.h"
+#include "emu/cuda/memory/memory.h"
 #include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/schedule.h"
 #include "emu/cuda/stream/virtual_time.h"
@@ -363,6 +364,17 @@ static bool accesses(struct tsm_emu_ticket *ticket, const uint64_t (**list)[3], 
     return is_known;
 }
 
+static const void *device_bytes(uint64_t address, uint64_t size)
+{
+    struct emu_memory memory;
+
+    if (emu_settings.fill || !emu_memory_find(&memory, address) ||
+        (memory.kind != EMU_MEMORY_DEVICE && memory.kind != EMU_MEMORY_POOL) || memory.shared ||
+        size > memory.size - (address - memory.address))
+        return NULL;
+    return (const void *)(uintptr_t)address; /* NOLINT */
+}
+
 __attribute__((visibility("default"))) const struct tsm_emu_times *tsm_emu_times(void);
 
 const struct tsm_emu_times *tsm_emu_times(void)
@@ -383,6 +395,8 @@ const struct tsm_emu_times *tsm_emu_times(void)
         .observe = observe,
         .accesses = accesses,
         .events = visit_events,
+        .is_idle = emu_streams_are_idle,
+        .device_bytes = device_bytes,
     };
 
     if (!emu_settings.has_times)

@@ -23,6 +23,7 @@ struct bits {
 struct page {
     uint64_t number;
     struct bits read, written;
+    struct bits before; /* read when they were not written */
 };
 
 struct range {
@@ -53,6 +54,7 @@ void ptx_touched_destroy(struct ptx_touched *t)
     for (size_t i = 0; i < t->count; i++) {
         free(t->pages[i].read.words);
         free(t->pages[i].written.words);
+        free(t->pages[i].before.words);
     }
     tsm_map_finish(&t->places);
     free(t->pages);
@@ -133,6 +135,36 @@ static bool set(struct ptx_touched *t, struct bits *bits, unsigned first, unsign
     return true;
 }
 
+static uint64_t word_of(const struct bits *bits, unsigned at)
+{
+    return bits->is_all ? ~0ull : bits->words ? bits->words[at] : 0;
+}
+
+/* Sets those of the bytes [first, end) of a page that are not written. */
+static bool set_before(struct ptx_touched *t, struct page *page, unsigned first, unsigned end)
+{
+    if (!page->written.is_all && !page->written.words)
+        return set(t, &page->before, first, end);
+    while (first < end) {
+        const uint64_t there = word_of(&page->written, first / 64) >> first % 64;
+        const unsigned in_word = 64 - first % 64, left = end - first;
+        unsigned count = left < in_word ? left : in_word;
+        const uint64_t change = there & 1 ? ~there : there; /* where this run of bytes ends */
+
+        if (change && (unsigned)__builtin_ctzll(change) < count)
+            count = (unsigned)__builtin_ctzll(change);
+        if (!(there & 1) && !set(t, &page->before, first, first + count))
+            return false;
+        first += count;
+    }
+    return true;
+}
+
+static bool set_read(struct ptx_touched *t, struct page *page, unsigned first, unsigned end)
+{
+    return set_before(t, page, first, end) && set(t, &page->read, first, end);
+}
+
 static void add_some(struct ptx_touched *t, const struct range *range)
 {
     for (unsigned i = 0; i < t->some_count; i++)
@@ -158,7 +190,7 @@ void ptx_touched_add(struct ptx_touched *t, uint64_t address, uint64_t size, uns
         struct page *page = page_of(t, address / PAGE_SIZE);
 
         t->is_lost = !page ||
-                     (bits & PTX_TOUCHED_READ && !set(t, &page->read, first, first + count)) ||
+                     (bits & PTX_TOUCHED_READ && !set_read(t, page, first, first + count)) ||
                      (bits & PTX_TOUCHED_WRITTEN && !set(t, &page->written, first, first + count));
         address += count;
         size -= count;
@@ -194,26 +226,25 @@ static bool add_run(struct visiting *v, uint64_t address, uint64_t size, unsigne
     return true;
 }
 
-static uint64_t word_of(const struct bits *bits, unsigned at)
-{
-    return bits->is_all ? ~0ull : bits->words ? bits->words[at] : 0;
-}
-
 /* Visits 64 bytes, run by run. */
-static bool visit_word(struct visiting *v, uint64_t address, uint64_t read, uint64_t written)
+static bool visit_word(struct visiting *v, uint64_t address, const struct page *page, unsigned at)
 {
-    unsigned at = 0;
+    const uint64_t words[] = {word_of(&page->read, at), word_of(&page->written, at),
+                              word_of(&page->read, at) & ~word_of(&page->before, at)};
+    static const unsigned bits[] = {PTX_TOUCHED_READ, PTX_TOUCHED_WRITTEN, PTX_TOUCHED_OWN};
 
-    while (at < 64) {
-        const bool reads = read >> at & 1, writes = written >> at & 1;
-        const uint64_t others =
-            ((reads ? ~read : read) | (writes ? ~written : written)) & ~0ull << at;
-        const unsigned end = others ? (unsigned)__builtin_ctzll(others) : 64;
+    for (unsigned from = 0, end; from < 64; from = end) {
+        uint64_t others = 0;
+        unsigned found = 0;
 
-        if (!add_run(v, address + at, end - at,
-                     (reads ? PTX_TOUCHED_READ : 0) | (writes ? PTX_TOUCHED_WRITTEN : 0)))
+        for (unsigned i = 0; i < 3; i++) {
+            others |= words[i] >> from & 1 ? ~words[i] : words[i];
+            found |= words[i] >> from & 1 ? bits[i] : 0;
+        }
+        others &= ~0ull << from;
+        end = others ? (unsigned)__builtin_ctzll(others) : 64;
+        if (!add_run(v, address + from, end - from, found))
             return false;
-        at = end;
     }
     return true;
 }
@@ -223,8 +254,7 @@ static bool visit_page(struct visiting *v, const struct page *page)
     bool ok = true;
 
     for (unsigned i = 0; i < PAGE_WORDS && ok; i++)
-        ok = visit_word(v, page->number * PAGE_SIZE + i * 64, word_of(&page->read, i),
-                        word_of(&page->written, i));
+        ok = visit_word(v, page->number * PAGE_SIZE + i * 64, page, i);
     return ok;
 }
 

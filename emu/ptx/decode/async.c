@@ -286,7 +286,10 @@ static bool decode_cp(struct ptx_parser *p, const struct ptx_row *row)
     if (!ptx_take(p, MOD_async))
         return ptx_unsupported(p);
     bool bulk = ptx_take(p, MOD_bulk);
-    if (bulk && !reduces && ptx_take(p, MOD_prefetch))
+    bool prefetches = bulk && !reduces && ptx_take(p, MOD_prefetch);
+    if (bulk && ptx_take(p, MOD_tensor))
+        return ptx_decode_tensor_copy(p, reduces, prefetches);
+    if (prefetches)
         return decode_bulk_prefetch(p);
     if (bulk)
         return decode_bulk(p, reduces);

@@ -219,6 +219,8 @@ static bool decode_cvt(struct ptx_parser *p, const struct ptx_row *row)
 {
     if (ptx_take(p, MOD_pack))
         return decode_pack(p);
+    if (ptx_take(p, MOD_rs))
+        return ptx_decode_stochastic(p);
     struct words m = take_words(p);
     ptx_type to = ptx_take_type(p);
     ptx_type from = ptx_take_type(p);

@@ -23,9 +23,10 @@ static unsigned slot_of(const char *name, size_t size)
 static void fill(void)
 {
     static const struct ptx_row *const tables[] = {
-        ptx_rows_arith,  ptx_rows_bits,   ptx_rows_move,   ptx_rows_flow,    ptx_rows_warp,
-        ptx_rows_tensor, ptx_rows_atomic, ptx_rows_wmma,   ptx_rows_convert, ptx_rows_video,
-        ptx_rows_async,  ptx_rows_sync,   ptx_rows_texture};
+        ptx_rows_arith,  ptx_rows_bits,   ptx_rows_move,    ptx_rows_flow,    ptx_rows_warp,
+        ptx_rows_tensor, ptx_rows_atomic, ptx_rows_wmma,    ptx_rows_convert, ptx_rows_video,
+        ptx_rows_async,  ptx_rows_sync,   ptx_rows_texture, ptx_rows_wgmma,
+        ptx_rows_tensor_map, ptx_rows_tcgen05};
 
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
         for (const struct ptx_row *row = tables[t]; row->name; row++) {
@@ -378,6 +379,7 @@ static ptx_op source_symbol(struct ptx_parser *p, const struct ptx_operand *o, p
         return op;
     }
     if (s->kind == PTX_SYMBOL_VAR && ptx_var_at(p->module, s->index)->is_dynamic) {
+        ptx_note_var(p, s->index);
         ptx_op op = ptx_register_new(p, type, 1);
         ptx_type unsigned_type = size == 4 ? PTX_U32 : PTX_U64;
         ptx_op base = ptx_special_op(PTX_SPECIAL_DYNAMIC_SHARED);

@@ -32,6 +32,9 @@ extern const struct ptx_row ptx_rows_async[];
 extern const struct ptx_row ptx_rows_sync[];
 extern const struct ptx_row ptx_rows_atomic[];
 extern const struct ptx_row ptx_rows_wmma[];
+extern const struct ptx_row ptx_rows_wgmma[];
+extern const struct ptx_row ptx_rows_tcgen05[];
+extern const struct ptx_row ptx_rows_tensor_map[];
 
 /* Tests whether the instruction has a modifier, taken or not. */
 bool ptx_has(const struct ptx_parser *p, enum ptx_modifier mod);
@@ -105,6 +108,15 @@ bool ptx_is_plain_async(const struct ptx_parser *p);
 unsigned ptx_take_vector(struct ptx_parser *p);
 /* st.async and red.async, after .async. */
 bool ptx_decode_store_async(struct ptx_parser *p);
+/* cp.async.bulk.tensor, its reductions and prefetches, after .tensor. */
+bool ptx_decode_tensor_copy(struct ptx_parser *p, bool reduces, bool prefetches);
+/* tcgen05.mma, after .mma. */
+bool ptx_decode_tensor_product(struct ptx_parser *p);
+/* An address of tensor memory: a 32-bit register in brackets. */
+struct ptx_tensor_place;
+bool ptx_parse_tensor_place(struct ptx_parser *p, unsigned operand, struct ptx_tensor_place *out);
+/* cvt.rs, after .rs. */
+bool ptx_decode_stochastic(struct ptx_parser *p);
 /* st.bulk, after .bulk. */
 bool ptx_decode_store_bulk(struct ptx_parser *p);
 

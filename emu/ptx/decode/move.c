@@ -167,6 +167,7 @@ static bool symbol_address(struct ptx_parser *p, const struct ptx_operand *b, st
     if (v->space == PTX_SPACE_SHARED || v->space == PTX_SPACE_LOCAL)
         a->space = v->space;
     if (v->is_dynamic) {
+        ptx_note_var(p, s->index);
         a->base = ptx_special_op(PTX_SPECIAL_DYNAMIC_SHARED);
         a->is_narrow = true;
         a->imm = (int64_t)b->value;

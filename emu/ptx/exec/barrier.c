@@ -12,10 +12,12 @@
 static bool is_complete(const struct ptx_block *block, unsigned id)
 {
     const struct ptx_barrier *b = &block->barriers[id];
+    uint32_t first = id < PTX_BAR_WARPGROUP ? 0 : 4 * (id - PTX_BAR_WARPGROUP);
+    uint32_t end = id < PTX_BAR_WARPGROUP ? block->warp_count : first + 4;
     uint32_t threads = 0;
     bool all = true;
 
-    for (uint32_t k = 0; k < block->warp_count; k++) {
+    for (uint32_t k = first; k < end && k < block->warp_count; k++) {
         uint32_t alive = block->warps[k]->alive;
         uint32_t arrived = b->arrived[k];
         bool whole = (arrived & alive) == alive;
@@ -44,7 +46,7 @@ static void open_barrier(struct ptx_block *block, unsigned id)
     struct ptx_barrier *b = &block->barriers[id];
     const struct ptx_observer *observer = block->warps[0]->run->observer;
 
-    if (observer)
+    if (observer && id < PTX_BAR_WARPGROUP) /* a warpgroup's orders no memory */
         observer->barrier(block, id);
     for (uint32_t k = 0; k < block->warp_count; k++) {
         struct ptx_warp *w = block->warps[k];

@@ -4,6 +4,7 @@
  * than their instructions.
  */
 #include "emu/ptx/exec/exec.h"
+#include "emu/ptx/exec/tensor_memory.h"
 #include "emu/ptx/parse/module.h"
 
 #include <stddef.h>
@@ -188,6 +189,7 @@ void ptx_block_destroy(struct ptx_block *block)
         warp_free(block->warps[k]);
     free(block->warps);
     free(block->shared);
+    free(block->tensor_memory);
     free(block);
 }
 
@@ -243,6 +245,7 @@ void ptx_block_start(struct ptx_block *block, const uint32_t id[3])
     if (block->cluster->is_used)
         clear(run, block);
     memset(block->shared, 0, run->shared_size);
+    ptx_tensor_memory_reset(block);
     memcpy(block->id, id, sizeof(block->id));
     block->alive = run->threads;
     for (uint32_t k = 0; k < block->warp_count; k++)

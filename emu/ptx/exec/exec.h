@@ -13,10 +13,11 @@
 #include "emu/ptx/exec/special.h"
 #include "emu/ptx/insn.h"
 
-#define PTX_JOIN_NONE   0xffu
-#define PTX_JOIN_COUNT  64
-#define PTX_BAR_COUNT   17 /* 16 of the program, and its part of the cluster's */
-#define PTX_BAR_CLUSTER 16
+#define PTX_JOIN_NONE     0xffu
+#define PTX_JOIN_COUNT    64
+#define PTX_BAR_CLUSTER   16 /* after 16 of the program: its part of the cluster's */
+#define PTX_BAR_WARPGROUP 17 /* the first of those where four warps meet: wgmma */
+#define PTX_BAR_COUNT     (PTX_BAR_WARPGROUP + 8)
 
 enum ptx_stop {
     PTX_STOP_NONE,
@@ -119,7 +120,8 @@ struct ptx_block {
     struct ptx_warp **warps;
     uint8_t *shared;
     struct ptx_barrier barriers[PTX_BAR_COUNT];
-    struct ptx_block_watching *watching; /* the observer's own; NULL: none yet */
+    struct ptx_tensor_memory *tensor_memory; /* tensor_memory.h; NULL: none yet */
+    struct ptx_block_watching *watching;     /* the observer's own; NULL: none yet */
 };
 
 struct ptx_shared_race;

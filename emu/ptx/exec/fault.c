@@ -17,6 +17,9 @@ static const char *const kinds[] = {
     [PTX_FAULT_TIMEOUT] = "the launch ran out of time",
     [PTX_FAULT_STACK] = "stack overflow: calls nest too deep",
     [PTX_FAULT_PC] = "call through a pointer to no function",
+    [PTX_FAULT_TENSOR_MEMORY] = "tensor memory that is not allocated, or not this warp's",
+    [PTX_FAULT_DESCRIPTOR] = "a descriptor, or a number of columns, that the instruction does not take",
+    [PTX_FAULT_TENSOR_MAP] = "no tensor map, or not one for this copy, lies here",
     [PTX_FAULT_HANDLE] = "no texture, surface or condition has this handle",
 };
 

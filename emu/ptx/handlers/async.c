@@ -88,15 +88,15 @@ static void copy_masked(uint8_t *to, const struct bulk *x)
 static bool copy_to(struct ptx_warp *w, const struct ptx_insn *i, const struct ptx_bulk *b,
                     unsigned l, const struct bulk *x)
 {
-    uint8_t *barrier = NULL;
-    uint8_t *to = resolve(w, i, l, b->to_space, x->to, x->size, true);
+    uint8_t *barrier = NULL, *to;
 
+    /* Reads the place, too, and before it writes: what is there plays a part. */
+    if ((b->reduces || x->bytes != 0xffff) && !resolve(w, i, l, b->to_space, x->to, x->size, false))
+        return false;
+    to = resolve(w, i, l, b->to_space, x->to, x->size, true);
     if (to && b->barrier != PTX_OP_NONE)
         barrier = ptx_resolve(w, i, l, b->barrier_space, x->barrier, 8, true);
     if (!to || (b->barrier != PTX_OP_NONE && !barrier))
-        return false;
-    /* Reads the place, too: what is there plays a part. */
-    if ((b->reduces || x->bytes != 0xffff) && !resolve(w, i, l, b->to_space, x->to, x->size, false))
         return false;
     if (b->reduces)
         reduce(i, b, to, x->from, x->size);

@@ -41,6 +41,18 @@ void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i)
         ptx_warp_switch(w);
 }
 
+/* The warps of a group compute their rows one by one: none goes on before all of them have. */
+void ptx_run_warpgroup_wait(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    unsigned id = PTX_BAR_WARPGROUP + w->index / 4;
+
+    w->block->open_barriers |= 1u << id;
+    w->block->barriers[id].arrived[w->index] |= w->active;
+    ptx_warp_park(w, PTX_GROUP_BARRIER, id);
+    ptx_barrier_check(w->block);
+    ptx_warp_switch(w);
+}
+
 void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i)
 {
     struct ptx_barrier *b = &w->block->barriers[PTX_BAR_CLUSTER];

@@ -44,19 +44,6 @@ static void arrive(struct object *o, uint32_t count)
     settle(o);
 }
 
-void ptx_mbarrier_complete(uint8_t *object, uint32_t bytes)
-{
-    uint64_t word;
-    struct object o;
-
-    memcpy(&word, object, sizeof(word));
-    o = unpack(word);
-    o.bytes -= (int32_t)bytes;
-    settle(&o);
-    word = pack(&o);
-    memcpy(object, &word, sizeof(word));
-}
-
 /* The object after an operation; *truth: what a test finds. */
 static struct object apply(struct object o, enum ptx_mbarrier_op op, uint64_t value, bool *truth)
 {
@@ -97,6 +84,27 @@ static struct object apply(struct object o, enum ptx_mbarrier_op op, uint64_t va
         break;
     }
     return o;
+}
+
+static void change(uint8_t *object, enum ptx_mbarrier_op op, uint64_t value)
+{
+    uint64_t word;
+    bool truth;
+
+    memcpy(&word, object, sizeof(word));
+    struct object o = apply(unpack(word), op, value, &truth);
+    word = pack(&o);
+    memcpy(object, &word, sizeof(word));
+}
+
+void ptx_mbarrier_complete(uint8_t *object, uint32_t bytes)
+{
+    change(object, PTX_MBARRIER_COMPLETE, bytes);
+}
+
+void ptx_mbarrier_arrive(uint8_t *object)
+{
+    change(object, PTX_MBARRIER_ARRIVE, 1);
 }
 
 static uint64_t value_at(const struct ptx_warp *w, const struct ptx_insn *i, unsigned l)

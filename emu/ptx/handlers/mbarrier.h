@@ -28,6 +28,8 @@ enum ptx_mbarrier_op {
 void ptx_run_mbarrier(struct ptx_warp *w, const struct ptx_insn *i);
 /* src[0]: a state; dst: its pending count. */
 void ptx_run_mbarrier_pending(struct ptx_warp *w, const struct ptx_insn *i);
+/* Somebody arrives who is no thread. */
+void ptx_mbarrier_arrive(uint8_t *object);
 /* `bytes` of a copy have come. */
 void ptx_mbarrier_complete(uint8_t *object, uint32_t bytes);
 

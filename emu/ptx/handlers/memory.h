@@ -83,12 +83,26 @@ void ptx_run_store_matrix(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_transpose(struct ptx_warp *w, const struct ptx_insn *i);
 /* An element of a matrix, right-aligned, as a number, and back to one of D. */
 double ptx_matrix_element(ptx_type type, uint64_t v);
+/* The column of a sparse A that stored element `c` of `row` has, by the metadata of a warp. */
+unsigned ptx_mma_column(const struct ptx_warp *w, const struct ptx_mma *x, unsigned row,
+                        unsigned c);
 uint64_t ptx_matrix_result(ptx_type type, double v, bool saturates);
 
 /* small.c */
 void ptx_run_to_small(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_from_small(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cvt_pack(struct ptx_warp *w, const struct ptx_insn *i);
+
+/* stochastic.c: cvt.rs. extra: struct ptx_stochastic; dst: 32 bits, or 16 of four numbers of 4. */
+struct ptx_stochastic {
+    ptx_type type; /* PTX_F16X2, PTX_BF16X2, or the pair of what four are made of */
+    uint8_t count;
+    bool relu;
+    bool satfinite;
+    ptx_op random; /* 32 bits */
+    ptx_op in[4];  /* f32, the uppermost first */
+};
+void ptx_run_stochastic(struct ptx_warp *w, const struct ptx_insn *i);
 
 /* flow.c */
 void ptx_run_branch(struct ptx_warp *w, const struct ptx_insn *i);
@@ -106,6 +120,8 @@ void ptx_set_rounding(unsigned round); /* enum ptx_round: the host's; back to ne
 
 /* barrier.c: PTX_MODE: enum ptx_barrier_mode */
 void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i);
+/* Waits for the other three warps of the warpgroup, those of them that live. */
+void ptx_run_warpgroup_wait(struct ptx_warp *w, const struct ptx_insn *i);
 /* Each block keeps who of it has come to the cluster's barrier; waiting is a step of its own. */
 void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cluster_wait(struct ptx_warp *w, const struct ptx_insn *i);

@@ -8,13 +8,7 @@
 
 #include <math.h>
 
-static const struct format {
-    uint8_t fraction;
-    uint8_t exponent;
-    uint8_t max; /* the greatest finite code */
-    uint8_t nan; /* what NaN becomes */
-    uint8_t bits;
-} formats[] = {
+static const struct ptx_small_format formats[] = {
     [PTX_E4M3X2 - PTX_E4M3X2] = {3, 4, 0x7e, 0x7f, 8},
     [PTX_E5M2X2 - PTX_E4M3X2] = {2, 5, 0x7b, 0x7f, 8},
     [PTX_E2M1X2 - PTX_E4M3X2] = {1, 2, 0x07, 0x07, 4},
@@ -22,7 +16,7 @@ static const struct format {
     [PTX_E3M2X2 - PTX_E4M3X2] = {2, 3, 0x1f, 0x1f, 8},
 };
 
-static uint8_t encode(const struct format *f, double v, bool relu)
+static uint8_t encode(const struct ptx_small_format *f, double v, bool relu)
 {
     int bias = (1 << (f->exponent - 1)) - 1;
     double size = fabs(v);
@@ -45,7 +39,7 @@ static uint8_t encode(const struct format *f, double v, bool relu)
     return (uint8_t)(sign | (code > f->max ? f->max : (unsigned)code));
 }
 
-static double decode(const struct format *f, unsigned code)
+static double decode(const struct ptx_small_format *f, unsigned code)
 {
     unsigned sign = code >> (f->fraction + f->exponent) & 1;
     unsigned e = code >> f->fraction & ((1u << f->exponent) - 1);
@@ -60,9 +54,19 @@ static double decode(const struct format *f, unsigned code)
     return sign ? -v : v;
 }
 
+const struct ptx_small_format *ptx_small_format(ptx_type type)
+{
+    return &formats[type - PTX_E4M3X2];
+}
+
+double ptx_small_value(ptx_type type, unsigned code)
+{
+    return decode(&formats[type - PTX_E4M3X2], code);
+}
+
 double ptx_from_small(ptx_type type, unsigned code)
 {
-    return decode(&formats[type == PTX_E5M2], code);
+    return ptx_small_value(type == PTX_E5M2 ? PTX_E5M2X2 : PTX_E4M3X2, code);
 }
 
 /* ue8m0: the exponent alone, of the size of the number; 0xff is NaN. */

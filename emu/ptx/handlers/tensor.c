@@ -9,7 +9,7 @@
  * m8n8k4 of f16, which is four products at once: see quad_at().
  *
  * Sparse A: the fragments hold half of the columns, as a dense A of half the width would, and the
- * metadata says two bits at a time which columns they are: see kept_column().
+ * metadata says two bits at a time which columns they are: see ptx_mma_column().
  */
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/handlers/small.h"
@@ -130,8 +130,8 @@ static unsigned metadata_bits(const struct ptx_warp *w, const struct ptx_mma *x,
 
 /* The column that stored element c of a row has. Of 4 columns two are stored; of 8 columns of 4-bit
  * elements two pairs; of 2 columns of tf32 one, whose number is told as a pair of halves. */
-static unsigned kept_column(const struct ptx_warp *w, const struct ptx_mma *x, unsigned row,
-                            unsigned c)
+unsigned ptx_mma_column(const struct ptx_warp *w, const struct ptx_mma *x, unsigned row,
+                        unsigned c)
 {
     if (x->bits == 32)
         return 2 * c + metadata_bits(w, x, row, 4 * c) / 2;
@@ -144,7 +144,7 @@ static void find_columns(const struct ptx_warp *w, const struct ptx_mma *x, stru
 {
     for (unsigned row = 0; row < 16; row++)
         for (unsigned c = 0; c < x->k / 2u; c++)
-            out->column[row][c] = (uint8_t)kept_column(w, x, row, c);
+            out->column[row][c] = (uint8_t)ptx_mma_column(w, x, row, c);
 }
 
 static double load_c(const struct ptx_warp *w, const struct ptx_mma *x, unsigned i, unsigned l)

@@ -345,7 +345,8 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
         return status;
     run.code = (const struct ptx_code *)launch->function; /* info is its first member */
     run.threads = launch->block[0] * launch->block[1] * launch->block[2];
-    run.shared_static = align_up(run.code->info.shared_size, 16);
+    run.shared_static = align_up(run.code->info.shared_size,
+                                 run.code->dynamic_align > 16 ? run.code->dynamic_align : 16);
     place_reserved(&run);
     run.local_stride = align_up(stack_size(launch, run.code), 16);
     run.grid_id = __atomic_add_fetch(&grid_ids, 1, __ATOMIC_RELAXED);

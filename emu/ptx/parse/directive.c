@@ -32,20 +32,32 @@ static bool parse_version(struct ptx_parser *p)
     return true;
 }
 
+/* Code for sm_90a runs on 9.0 alone; for sm_100f on 10.0 and later ones of its family. */
+static bool is_for(unsigned sm, char variant, unsigned device)
+{
+    if (variant == 'a')
+        return sm == device;
+    return sm <= device && (variant != 'f' || sm / 10 == device / 10);
+}
+
 static bool parse_one_target(struct ptx_parser *p)
 {
     const struct ptx_token *t = &p->lexer.token;
+    unsigned device = p->module->target;
     unsigned sm = 0;
+    uint32_t i = 3;
 
     if (t->kind != PTX_TOKEN_NAME)
         return ptx_fail_expected(p, "a target");
     if (t->size > 3 && memcmp(t->text, "sm_", 3) == 0) {
-        for (uint32_t i = 3; i < t->size && t->text[i] >= '0' && t->text[i] <= '9'; i++)
+        for (; i < t->size && t->text[i] >= '0' && t->text[i] <= '9' && sm < 1000; i++)
             sm = sm * 10 + (unsigned)(t->text[i] - '0');
-        if (sm > p->module->target)
+        p->variant = i < t->size ? t->text[i] : 0;
+        if (!is_for(sm, p->variant, device))
             return ptx_fail(p, PTX_VERSION, t->line,
-                            "the module is for %.*s, the device has compute capability %u.%u",
-                            (int)t->size, t->text, p->module->target / 10, p->module->target % 10);
+                            "the module is for %.*s, the device has compute capability %u.%u; it "
+                            "needs %u.%u",
+                            (int)t->size, t->text, device / 10, device % 10, sm / 10, sm % 10);
         p->target = sm;
     }
     ptx_lexer_next(&p->lexer);

@@ -400,6 +400,7 @@ bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_modifier l
 {
     struct ptx_code head = {
         .info = {.is_entry = is_entry, .version = p->version, .target = (uint16_t)p->target},
+        .variant = p->variant,
         .head = ptx_token_start(&p->lexer.token),
         .head_line = p->lexer.token.line};
     size_t known = p->symbols.count;

@@ -75,6 +75,8 @@ static bool find_uses(struct layout *x, uint32_t entry)
         const struct ptx_code *code = x->stack[--x->depth];
         for (uint32_t k = 0; k < code->used_var_count; k++) {
             const struct ptx_var *v = ptx_var_at(x->m, code->used_vars[k]);
+            if (v->is_dynamic && v->info.align > entry_at(x->m, entry)->dynamic_align)
+                entry_at(x->m, entry)->dynamic_align = (uint32_t)v->info.align;
             if (v->space != PTX_SPACE_SHARED || v->is_dynamic)
                 continue;
             struct use *use =

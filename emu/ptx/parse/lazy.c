@@ -73,6 +73,7 @@ static bool read_body(struct ptx_parser *p, const struct ptx_code *code, struct 
     p->unit = code->unit;
     p->version = code->info.version;
     p->target = code->info.target;
+    p->variant = code->variant;
     p->limit = code->name_at; /* it may call itself */
     p->again = made;
     ptx_lexer_jump(&p->lexer, code->head, code->head_line);

@@ -147,6 +147,7 @@ struct ptx_parser {
     struct ptx_lexer lexer;
     int status;
     unsigned target; /* of this unit: sm */
+    char variant;    /* of that: 'a' for sm_90a, 'f' for a family, else 0 */
     uint16_t version;
     uint32_t unit;
     const char *limit;         /* names of the module after this place of the text are not seen */

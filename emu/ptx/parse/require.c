@@ -238,6 +238,8 @@ static const struct need {
     {"tanh", {NONE, NONE}, 75, 70},
     {"tanh", {NONE, PTX_BF16}, 90, 78},
     {"tanh", {NONE, PTX_BF16X2}, 90, 78},
+    {"tcgen05", {NONE, NONE}, 100, 86},
+    {"tensormap", {NONE, NONE}, 90, 83},
     {"testp", {NONE, NONE}, 20, 20},
     {"tex", {MOD_base, NONE}, 20, 31},
     {"tex", {MOD_grad, NONE}, 20, 31},
@@ -283,6 +285,7 @@ static const struct need {
     {"vsub", {NONE, NONE}, 20, 20},
     {"vsub2", {NONE, NONE}, 30, 30},
     {"vsub4", {NONE, NONE}, 30, 30},
+    {"wgmma", {NONE, NONE}, 90, 80},
     {"wmma", {NONE, NONE}, 70, 60},
     {"wmma", {MOD_aligned, NONE}, 70, 63},
     {"wmma", {PTX_S32, NONE}, 72, 63},
@@ -324,6 +327,11 @@ static const struct mod_need {
     [PTX_U2] = {75, 65},
     [MOD_sc] = {70, 60},
     [MOD_acq_rel] = {70, 60},
+    [MOD_tile_gather4] = {100, 86},
+    [MOD_tile_scatter4] = {100, 86},
+    [MOD_rs] = {100, 87},
+    [MOD_cta_group_1] = {100, 86},
+    [MOD_cta_group_2] = {100, 86},
     [MOD_bulk] = {90, 80},
     [MOD_cluster] = {90, 78},
     [MOD_shared_cluster] = {90, 78},
@@ -365,6 +373,28 @@ static bool check(struct ptx_parser *p, unsigned target, unsigned version, const
     if (p->version < version)
         return ptx_fail(p, PTX_INVALID, line, "'%.*s' requires PTX ISA .version %u.%u or later",
                         (int)size, name, version / 10, version % 10);
+    return true;
+}
+
+/* Lists instructions that one generation alone has: code for sm_90a and the like. */
+static const struct {
+    const char *name;
+    uint8_t generation;
+} families[] = {
+    {"wgmma", 9},
+    {"tcgen05", 10},
+};
+
+static bool check_family(struct ptx_parser *p)
+{
+    const struct ptx_token *t = &p->statement.opcode;
+
+    for (size_t k = 0; k < sizeof(families) / sizeof(families[0]); k++)
+        if (strlen(families[k].name) == t->size &&
+            memcmp(families[k].name, t->text, t->size) == 0 && p->target &&
+            !(p->variant && p->target / 10 == families[k].generation))
+            return ptx_fail(p, PTX_INVALID, p->statement.line, "'%s' requires .target sm_%u0a",
+                            families[k].name, families[k].generation);
     return true;
 }
 
@@ -429,5 +459,5 @@ bool ptx_check_needs(struct ptx_parser *p)
             !check(p, need->target, need->version, s->mod_tokens[m].text, s->mod_tokens[m].size))
             return false;
     }
-    return check_instruction(p);
+    return check_instruction(p) && check_family(p);
 }

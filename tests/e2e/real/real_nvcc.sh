@@ -46,6 +46,12 @@ clusters) # distributed shared memory, barriers of several blocks, bulk copies
     TS_EMU_SCHEDULE=random:7 TS_EMU_CHECK=race,blocks plain run_checks checks.ptx >races.out 2>&1
     if grep -q 'tracesmith emu' races.out; then fail "$(cat races.out)"; fi
     ;;
+tensor_cores) # wgmma, tcgen05, cvt.rs
+    count=2
+    try 9.0a -O3
+    try 10.0a -G
+    try 10.0a -O3
+    ;;
 cub) # CUB and Thrust
     count=9
     try 7.5 -O3

@@ -90,9 +90,9 @@ def try_end(trace, env, end, turn, streams):
     part = trace.with_name('part.sbt')
     part.unlink(missing_ok=True)
     cut = run([os.path.join(BIN, 'tracesmith'), 'trim', '--range', f'0:{end}', '-o', part, trace], env)
-    here = replay(trace, env, '--range', f':{end}')
+    here = replay(trace, env, '--once', '--range', f':{end}')
     if cut.returncode == 0:  # else there is no command
-        whole = replay(part, env)
+        whole = replay(part, env, '--once')
         for key in ('digest', 'command_count', 'verdict'):
             if key in here and here[key] != whole.get(key):
                 failures.append(f'{trace.name} :{end}: {key} is {here[key]}, not {whole.get(key)}')

@@ -20,7 +20,7 @@ SAME, DIFFERENT, CANNOT_TELL, NOTHING = range(4)
 
 
 def replay(trace, *options, **settings):
-    done = run([BIN / 'tracesmith', 'replay', '--json', '--device', 'emu', '--timeout', '30', *options, trace], **settings)
+    done = run([BIN / 'tracesmith', 'replay', '--json', '--device', 'emu', '--once', '--timeout', '30', *options, trace], **settings)
     answer = json.loads(done.stdout)
     answer['status'] = done.returncode
     return answer

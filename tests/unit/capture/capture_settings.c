@@ -95,6 +95,17 @@ static void test_checkpoint(void)
     CHECK_EQ_INT(with("TS_CHECKPOINT_PATIENCE", "2s").checkpoint_patience_ns, 2000000000);
     CHECK_EQ_INT(with("TS_CHECKPOINT_PATIENCE", "0ms").checkpoint_patience_ns, 0);
     CHECK_EQ_INT(with("TS_CHECKPOINT_PATIENCE", "500").checkpoint_patience_ns, 50000000);
+    CHECK_EQ_INT(with("TS_CHECKSUM", "auto").checksum, TSM_CHECKSUM_OFF);
+    CHECK(with("TS_CHECKSUM", "auto").spot_checks);
+    CHECK(with("TS_CHECKSUM", "nonsense").spot_checks); /* the default */
+    for (int i = 0; i < 5; i++) {
+        static const char *const others[] = {"off", "0", "sync", "command", "submit"};
+        static const enum tsm_checksum_mode modes[] = {TSM_CHECKSUM_OFF, TSM_CHECKSUM_OFF,
+                                                       TSM_CHECKSUM_SYNC, TSM_CHECKSUM_COMMAND,
+                                                       TSM_CHECKSUM_COMMAND};
+        CHECK_EQ_INT(with("TS_CHECKSUM", others[i]).checksum, modes[i]);
+        CHECK(!with("TS_CHECKSUM", others[i]).spot_checks);
+    }
     CHECK_EQ_INT(with("TS_START_SIGNAL", "USR2").start_signal, SIGUSR2);
     CHECK_EQ_INT(with("TS_START_SIGNAL", "KILL").start_signal, 0);
 }

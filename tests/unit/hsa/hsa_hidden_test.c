@@ -173,7 +173,7 @@ static void test_short(const struct hsa_code_kernel *kernel)
 int main(void)
 {
     struct hsa_code_kernel kernel = {.name = "all.kd"};
-    const struct hsa_code_kernels kernels = {&kernel, 1, 1};
+    struct hsa_code_kernels kernels = {.all = &kernel, .count = 1, .capacity = 1};
 
     make_metadata();
     hsa_code_metadata(pack, pack_size, &kernels);

@@ -10,8 +10,8 @@ enum { SIZE = 512 };
 
 static struct tsm_run_log run_log;
 
-static void put(const struct tsm_observer *o, enum tsm_observed kind, uint64_t seq, uint8_t value,
-                int wanted)
+static void put(const struct tsm_observer *o, enum tsm_observation_kind kind, uint64_t seq,
+                uint8_t value, int wanted)
 {
     struct tsm_observation observation = {kind, seq, 1, seq, 0x1000, SIZE};
     uint8_t bytes[SIZE];
@@ -26,7 +26,7 @@ static void put(const struct tsm_observer *o, enum tsm_observed kind, uint64_t s
 }
 
 /* Two observations of `kind`, of bytes that are 0; `max`: of the bytes so many are kept. */
-static void write_log(enum tsm_observed kind, uint64_t max)
+static void write_log(enum tsm_observation_kind kind, uint64_t max)
 {
     struct tsm_run_writer w;
 

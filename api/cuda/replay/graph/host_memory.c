@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the program that graphs read and write: it is used again in each launch, so it has to be
- * there, and to lie where several nodes find the same. Registered memory is; for other memory pages
- * of ours take its place, at the recorded address if that can be had.
+ * Memory of the program that graphs read and write: it is used again in each launch, so it has to
+ * be there, and to lie where several nodes find the same. Registered memory is; for other memory
+ * pages of ours take its place, at the recorded address if that can be had.
  */
 #include "api/cuda/replay/state.h"
 
@@ -171,6 +171,14 @@ static bool read_node(const struct sbt_record *record, const struct sbt_schema *
     return true;
 }
 
+static int plan_sides(struct cuda_memory *memory, const CUDA_MEMCPY3D *copy)
+{
+    const struct side src = source(copy), dst = destination(copy);
+    const int error = plan_side(memory, &src);
+
+    return error ? error : plan_side(memory, &dst);
+}
+
 int cuda_program_plan(struct cuda_memory *memory, const struct sbt_record *record,
                       const struct sbt_schema *schema)
 {
@@ -179,6 +187,8 @@ int cuda_program_plan(struct cuda_memory *memory, const struct sbt_record *recor
     CUDA_MEMCPY3D copy;
     int error;
 
+    if (cuda_is_copy_batch(record->type))
+        return cuda_copy_batch_plan(memory, record, schema, plan_sides);
     if (!(captured && cuda_program_read_copy(record, schema, &copy)) &&
         !(schema->kind != SBT_KIND_COMMAND && read_node(record, schema, &copy)))
         return 0;
@@ -265,7 +275,6 @@ void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t
     made->size = size;
     made->next = replay->program_blocks;
     replay->program_blocks = made;
-    replay->memory.moved_ever++;
     return made->bytes;
 }
 

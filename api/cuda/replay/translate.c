@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recorded addresses in bytes: where memory or variables could not be had where they were, words
+ * that point there are made to point to the replay's, in what the program sends, in memory that it
+ * writes, in checkpoints; and in recorded results, to compare them. Only words at multiples of 8
+ * are: programs keep pointers there. Others are counted, as nothing says that they are addresses.
+ */
+#include "api/cuda/replay/state.h"
+
+#include <string.h>
+
+static void count(uint64_t *counter, uint64_t by)
+{
+    if (by)
+        __atomic_fetch_add(counter, by, __ATOMIC_RELAXED);
+}
+
+static uint64_t word_at(const uint8_t *bytes)
+{
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof(word));
+    return word;
+}
+
+/* Counts what looks like an address of moved memory between the multiples of 8. */
+static uint64_t count_unaligned(const struct cuda_memory *m, const uint8_t *bytes, uint64_t size,
+                                uint64_t first)
+{
+    uint64_t found = 0;
+
+    for (uint64_t at = 0; at + 8 <= size; at++) {
+        const uint64_t word = at % 8 == first ? 0 : word_at(bytes + at);
+        found += word && cuda_memory_translate(m, word) != word;
+    }
+    return found;
+}
+
+/* Returns how many words were translated. `first`: offset of the first multiple of 8. */
+static uint64_t translate_words(const struct cuda_memory *m, uint8_t *bytes, uint64_t size,
+                                uint64_t first)
+{
+    uint64_t translated = 0;
+
+    for (uint64_t at = first; at + 8 <= size; at += 8) {
+        const uint64_t word = word_at(bytes + at), actual = cuda_memory_translate(m, word);
+
+        translated += word != actual;
+        memcpy(bytes + at, &actual, sizeof(actual));
+    }
+    return translated;
+}
+
+void cuda_translate_sent(struct cuda_replay *replay, uint64_t address, void *bytes, uint64_t size)
+{
+    struct cuda_memory *m = &replay->memory;
+    const uint64_t first = -address & 7;
+
+    if (!m->moved_count)
+        return;
+    count(&m->doubtful_count, count_unaligned(m, bytes, size, first));
+    count(&m->translated_count, translate_words(m, bytes, size, first));
+}
+
+uint64_t cuda_translate_result(const struct cuda_replay *replay, uint64_t address, uint8_t *bytes,
+                               uint64_t size)
+{
+    return replay->memory.moved_count ? translate_words(&replay->memory, bytes, size, -address & 7)
+                                      : 0;
+}
