@@ -10,6 +10,12 @@
     ".target sm_70\n"                                                                              \
     ".address_size 64\n"
 
+/* Textures tell whether all that they read was there since PTX 7.1. */
+#define PTX_HEAD_TEXTURES                                                                          \
+    ".version 7.1\n"                                                                               \
+    ".target sm_70\n"                                                                              \
+    ".address_size 64\n"
+
 /* add(float *c, const float *a, const float *b, unsigned n): c[i] = a[i] + b[i]. */
 #define PTX_ADD                                                                                    \
     ".visible .entry add(.param .u64 add_0, .param .u64 add_1, .param .u64 add_2,\n"               \

@@ -31,7 +31,8 @@
     SURF("store_v4", "sust.b.3d.v4.b32.trap [%s, {%x, %y, %z, %z}], {%r1, %r2, %r3, %r4};\n")      \
     SURF("store_p", "sust.p.2d.v4.b32.trap [%s, {%x, %y}], {%r1, %r2, %r3, %r4};\n")               \
     SURF("reduce", "sured.b.add.2d.u32.trap [%s, {%x, %y}], %r1;\n")                               \
-    SURF("reduce_min", "sured.p.min.2d.s32.zero [%s, {%x, %y}], %r1;\n")                           \
+    SURF("reduce_min", "sured.p.min.2d.b32.zero [%s, {%x, %y}], %r1;\n")                           \
+    SURF("load_word", "suld.b.2d.b32.trap {%r1}, [%s, {%x, %y}];\n")                               \
     SURF("query", "suq.width.b32 %r1, [%s]; suq.height.b32 %r2, [%s]; suq.depth.b32 %r3, [%s];\n"  \
                   "suq.channel_data_type.b32 %r4, [%s];\n")
 
@@ -181,9 +182,28 @@ static void test_outside(void)
     CHECK_EQ_INT(words[0][0], 1);
     CHECK_EQ_INT(words[0][1], 102);
     CHECK_EQ_INT(words[1][0], 5);
-    CHECK_EQ_INT((int)words[1][1], -9);
+    CHECK_EQ_INT(words[1][1], 6); /* the surface says that -9 is a large number */
     CHECK_EQ_INT(words[1][3], 50);
     drop(a, s);
+}
+
+/* sured.p takes the sign of what it compares from the surface. */
+static void test_reduced_by_format(void)
+{
+    static const CUarray_format formats[] = {CU_AD_FORMAT_UNSIGNED_INT32,
+                                             CU_AD_FORMAT_SIGNED_INT32};
+
+    for (unsigned k = 0; k < 2; k++) {
+        uint32_t words[2][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+        CUsurfObject s;
+        CUarray a = make((CUDA_ARRAY3D_DESCRIPTOR){4, 2, 0, formats[k], 1, 0}, &s, words);
+
+        got[0] = (uint32_t)-9;
+        run("reduce_min", s, 1, 1, 0);
+        run("load_word", s, 4, 1, 0);
+        CHECK_EQ_INT(got[0], k ? (uint32_t)-9 : 6);
+        drop(a, s);
+    }
 }
 
 /* sust.p converts to the surface's format. */
@@ -236,6 +256,7 @@ int main(void)
     test_bytes();
     test_words();
     test_outside();
+    test_reduced_by_format();
     test_formatted();
     cuCtxDestroy_v2(context);
     test_trap("load_v4", 16, 0, CUDA_ERROR_ILLEGAL_ADDRESS);

@@ -708,7 +708,7 @@ int main(void)
 {
     CUcontext context = test_context();
 
-    OK(cuModuleLoadData(&module, PTX_HEAD TEX_KERNELS));
+    OK(cuModuleLoadData(&module, PTX_HEAD_TEXTURES TEX_KERNELS));
     OK(cuMemAlloc_v2(&in, sizeof(points)));
     OK(cuMemAlloc_v2(&out, sizeof(got)));
     test_formats();

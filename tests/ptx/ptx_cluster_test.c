@@ -59,7 +59,7 @@ static void test_registers(void)
                                  "mov.u32 %%r10, %s; st.global.u32 [%%d3+%u], %%r10;\n", names[k],
                                  4 * k);
     snprintf(text + used, sizeof(text) - used,
-             "selp.u32 %%r10, 1, 0, %%is_explicit_cluster; st.global.u32 [%%d3+56], %%r10; ret; }");
+             "mov.pred %%p1, %%is_explicit_cluster; selp.u32 %%r10, 1, 0, %%p1; st.global.u32 [%%d3+56], %%r10; ret; }");
     struct ptx_module *m = dev_parse(text);
     struct dev_launch l = {
         .kernel = "k", .grid = 6, .grid_y = 4, .grid_z = 2, .block = 1, .cluster = {3, 2, 2}};

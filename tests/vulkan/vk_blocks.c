@@ -217,7 +217,7 @@ int main(void)
     small_device = want_blocks;
     small_init(&small, 0);
     test_context();
-    OK(cuModuleLoadData(&module, PTX_HEAD TEX_KERNELS));
+    OK(cuModuleLoadData(&module, PTX_HEAD_TEXTURES TEX_KERNELS));
     OK(cuModuleGetFunction(&kernel, module, "fetch2d"));
     OK(cuMemAlloc_v2(&in, sizeof(points)));
     OK(cuMemAlloc_v2(&out, sizeof(got)));

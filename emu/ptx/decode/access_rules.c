@@ -240,12 +240,10 @@ static bool is_space_of(const struct ptx_parser *p, const struct ptx_symbol *s,
 bool ptx_check_symbol(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space)
 {
     const struct ptx_symbol *s = o->symbol;
-    bool is_const = false;
+    bool is_const = ptx_has(p, MOD_const);
     bool is_store = p->statement.opcode.size == 2 && p->statement.opcode.text[0] == 's';
     bool is_load = p->statement.opcode.text[0] == 'l';
 
-    for (unsigned k = 0; k < p->statement.mod_count; k++)
-        is_const |= p->statement.mods[k] == MOD_const;
     if (s->kind == PTX_SYMBOL_VAR && ptx_var_at(p->module, s->index)->info.kind)
         return ptx_bad_operands(p);
     if (s->kind != PTX_SYMBOL_VAR && s->kind != PTX_SYMBOL_LOCAL && s->kind != PTX_SYMBOL_PARAM)

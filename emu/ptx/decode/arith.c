@@ -104,12 +104,29 @@ static unsigned may_have(uint16_t op, ptx_type type)
     }
 }
 
-static bool has_mod(const struct ptx_parser *p, enum ptx_modifier mod)
+/* Tests for what sm_1x lacks: roundings of f32 but .rn and .rz of sums and products, fma of f32,
+ * and, also those of later texts, roundings of f64 in divisions. `round`: enum ptx_round, or -1. */
+static bool is_old_enough(struct ptx_parser *p, uint16_t op, ptx_type type, int round)
 {
-    for (unsigned k = 0; k < p->statement.mod_count; k++)
-        if (p->statement.mods[k] == mod)
-            return true;
-    return false;
+    bool divides = op == PTX_ALU_DIV || op == PTX_ALU_RCP || op == PTX_ALU_SQRT;
+
+    if (type == PTX_F64 && op == PTX_ALU_RCP && p->version < 14)
+        return false;
+    if (type == PTX_F64 && divides && round > 0)
+        return ptx_check_world(p, 20, 0, "rounding");
+    if (type != PTX_F32 || !p->target || p->target >= 20)
+        return true;
+    if (op == PTX_ALU_FMA)
+        return false;
+    return round < 0 || (op != PTX_ALU_MAD && !divides && round <= PTX_ROUND_ZERO);
+}
+
+/* Tests whether a text may leave out how to round: before PTX 1.4, and in mad.f32 before PTX 3.2
+ * and on sm_1x. */
+static bool may_leave_out(const struct ptx_parser *p, uint16_t op, ptx_type type)
+{
+    return p->version < 14 ||
+           (op == PTX_ALU_MAD && type == PTX_F32 && (p->target < 20 || p->version < 32));
 }
 
 /* The oldest texts leave out .approx; then they say nothing of .ftz either, and mean both. */
@@ -120,18 +137,18 @@ static bool take_flags(struct ptx_parser *p, uint16_t op, ptx_type type, uint32_
     int round = ptx_take_one(p, rounds);
     bool approx = ptx_take(p, MOD_approx);
     bool full = ptx_take(p, MOD_full);
-    bool old = p->version < 14 || (op == PTX_ALU_MAD && p->target < 20);
+    bool old = may_leave_out(p, op, type);
     unsigned has = (round > 0    ? ROUND
                     : round == 0 ? (may & ROUND ? ROUND : NEAREST)
                                  : 0) |
                    (approx ? APPROX : 0) | (full ? FULL : 0);
 
-    if ((may & NEED && !has && !old) || (has & (has - 1)))
+    if ((may & NEED && !has && !old) || (has & (has - 1)) || !is_old_enough(p, op, type, round))
         return false;
     has |= (ptx_take(p, MOD_ftz) ? FTZ : 0) | (ptx_take(p, MOD_sat) ? SAT : 0) |
            (ptx_take(p, MOD_relu) ? RELU : 0);
     *flags = ptx_take(p, MOD_NaN) ? PTX_F_NAN : 0;
-    if (has_mod(p, MOD_abs) && ptx_take(p, MOD_xorsign))
+    if (ptx_has(p, MOD_abs) && ptx_take(p, MOD_xorsign))
         *flags |= ptx_take(p, MOD_abs) ? PTX_F_ABS : 0; /* alone it stays, and is refused */
     if ((has & ~may) || (*flags && !(may & NAN_TOO)) || (has & SAT && has & RELU))
         return false;
@@ -177,7 +194,9 @@ static bool decode_float(struct ptx_parser *p, const struct ptx_row *row, ptx_ty
     /* The generator of one program writes rcp.approx.f64 without .ftz, and works. */
     if (!take_flags(p, row->op, type, &flags))
         return ptx_unsupported(p);
-    if (type == PTX_F64 && flags & PTX_F_FTZ && !(flags & PTX_F_APPROX))
+    if (type == PTX_F64 && flags & PTX_F_FTZ &&
+        (!(flags & PTX_F_APPROX) ||
+         !ptx_check_world(p, 20, row->op == PTX_ALU_RCP ? 21 : 40, "ftz")))
         return ptx_unsupported(p);
     if (row->op == PTX_ALU_EX2 && (type == PTX_BF16 || type == PTX_BF16X2) && !(flags & PTX_F_FTZ))
         return ptx_unsupported(p);
@@ -201,7 +220,11 @@ static bool decode_mixed(struct ptx_parser *p, const struct ptx_row *row, ptx_ty
         return ptx_unsupported(p);
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_F32, false);
     for (unsigned k = 0; k < sources; k++) {
-        ptx_op op = ptx_source(p, ptx_operand_at(p, k + 1), k < halves ? half : PTX_F32, false);
+        ptx_op op = ptx_source(p, ptx_operand_at(p, k + 1),
+                               k >= halves        ? PTX_F32
+                               : half == PTX_BF16 ? PTX_B16
+                                                  : half,
+                               false);
         src[k] = op;
         if (k >= halves)
             continue;
@@ -228,6 +251,9 @@ static bool decode_carry(struct ptx_parser *p, enum ptx_alu op, ptx_type type, u
 {
     if (ptx_take(p, MOD_cc))
         flags |= PTX_F_CARRY_OUT;
+    if (flags & PTX_F_CARRY_OUT && ptx_type_size(type) == 8 &&
+        !ptx_check_world(p, 20, 43, ".cc of 64 bits"))
+        return false;
     struct ptx_insn *i = emit_simple(p, ptx_handler(op, type), type, sources);
     i->flags = flags;
     return true;
@@ -244,7 +270,7 @@ static bool decode_add(struct ptx_parser *p, const struct ptx_row *row)
         ptx_type half = type == PTX_F32 ? ptx_take_type(p) : PTX_TYPE_COUNT;
         return half == PTX_TYPE_COUNT ? decode_float(p, row, type) : decode_mixed(p, row, half, 1);
     }
-    if (has_mod(p, MOD_cc))
+    if (ptx_has(p, MOD_cc))
         return decode_carry(p, add ? PTX_ALU_ADDC : PTX_ALU_SUBC, type, 2, 0);
     bool sat = ptx_take(p, MOD_sat);
     emit_simple(p, ptx_handler(sat ? add ? PTX_ALU_ADD_SAT : PTX_ALU_SUB_SAT : row->op, type), type,
@@ -300,7 +326,7 @@ static bool decode_mul(struct ptx_parser *p, const struct ptx_row *row)
     bool hi = ptx_take(p, MOD_hi);
     if (!hi && !ptx_take(p, MOD_lo))
         return ptx_unsupported(p);
-    if (mad && has_mod(p, MOD_cc))
+    if (mad && ptx_has(p, MOD_cc))
         return decode_carry(p, hi ? PTX_ALU_MADC_HI : PTX_ALU_MADC, type, 3, 0);
     enum ptx_alu op = mad ? hi ? PTX_ALU_MAD_HI : PTX_ALU_MAD : hi ? PTX_ALU_MUL_HI : PTX_ALU_MUL;
     if (mad && hi && ptx_take(p, MOD_sat))
@@ -376,8 +402,8 @@ static bool decode_min_of_three(struct ptx_parser *p, const struct ptx_row *row,
 {
     uint32_t flags;
 
-    if (type != PTX_F32 || p->target < 100 || !take_flags(p, row->op, type, &flags) ||
-        flags & PTX_F_ABS)
+    if (type != PTX_F32 || !ptx_check_world(p, 100, 88, "a third source") ||
+        !take_flags(p, row->op, type, &flags) || flags & PTX_F_ABS)
         return ptx_unsupported(p);
     bool sizes = ptx_take(p, MOD_abs);
     ptx_op src[3];
@@ -464,15 +490,25 @@ static int take_comparison(struct ptx_parser *p, bool *make_unsigned)
     return compare | (combine + 1) << 4;
 }
 
-/* Tests the result type of set: a word, or for 16-bit floats also their own kind. */
+/* Tests the result type of set: a word, a float, or for 16-bit floats a half word. */
 static bool is_set_result(ptx_type to, ptx_type type)
 {
     bool half = type == PTX_F16 || type == PTX_BF16;
     bool pair = type == PTX_F16X2 || type == PTX_BF16X2;
 
-    if (to == PTX_PRED || to == PTX_U32 || to == PTX_S32)
+    if (to == PTX_U32 || to == PTX_S32)
         return true;
-    return pair ? to == type : half ? to == type || to == PTX_U16 || to == PTX_S16 : to == PTX_F32;
+    if (pair)
+        return to == type;
+    if (to == PTX_U16 || to == PTX_S16)
+        return half;
+    return to == PTX_F32 ? !half : to == PTX_BF16 || (to == PTX_F16 && type != PTX_BF16);
+}
+
+/* Only f32 and f16 have subnormals that a comparison may flush. */
+static bool may_flush(ptx_type type)
+{
+    return type == PTX_F32 || type == PTX_F16 || type == PTX_F16X2;
 }
 
 static bool decode_compare(struct ptx_parser *p, const struct ptx_row *row)
@@ -484,17 +520,26 @@ static bool decode_compare(struct ptx_parser *p, const struct ptx_row *row)
     ptx_type type = ptx_take_type(p);
     uint32_t flags = ptx_take(p, MOD_ftz) ? PTX_F_FTZ : 0;
     bool combines = mode > 15;
+    bool is_asked = flags != 0;
 
     if (mode < 0 || type == PTX_TYPE_COUNT || to == PTX_TYPE_COUNT)
         return ptx_unsupported(p);
     char kind = ptx_type_class(type);
+    if (type == PTX_F32 && p->target && p->target < 20)
+        flags = PTX_F_FTZ; /* sm_1x has no subnormal f32 */
     if ((kind != 'f' && (mode & 15) > PTX_CMP_GE) || (kind == 'b' && (mode & 15) > PTX_CMP_NE) ||
-        (make_unsigned && kind != 'u') || !is_set_result(to, type))
+        (make_unsigned && kind != 'u') || (is_set && !is_set_result(to, type)) ||
+        (is_asked && (!may_flush(type) || to == PTX_BF16)))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, combines ? 4 : 3, combines ? 4 : 3))
         return false;
     struct ptx_operand *d = ptx_operand_at(p, 0);
     bool pair = d->kind == PTX_OPERAND_PAIR && !is_set;
+    if (pair && (type == PTX_F16 || type == PTX_BF16))
+        return ptx_bad_operands(p);
+    if (is_set && ptx_type_class(to) != 'f' && (type == PTX_F16 || type == PTX_F16X2) &&
+        !ptx_check_world(p, 53, 65, "an integer result"))
+        return false;
     ptx_op dst = ptx_dest(p, pair ? ptx_operand_at(p, d->first) : d, to, false);
     ptx_op dst2 = pair ? ptx_dest(p, ptx_operand_at(p, d->count), PTX_PRED, false) : PTX_OP_NONE;
     ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);

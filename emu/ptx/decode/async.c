@@ -122,7 +122,9 @@ static bool decode_copy_wait(struct ptx_parser *p)
         return false;
     ptx_take(p, MOD_read);
     ptx_emit(p, ptx_run_nothing);
-    ptx_want_operands(p, word == 2, word == 2);
+    if (ptx_want_operands(p, word == 2, word == 2) && word == 2 &&
+        ptx_operand_at(p, 0)->kind != PTX_OPERAND_INT)
+        ptx_bad_operands(p);
     return true;
 }
 
@@ -131,25 +133,31 @@ static bool decode_copy(struct ptx_parser *p)
 {
     struct ptx_address to;
     struct ptx_address from;
+    static const enum ptx_modifier fetches[] = {MOD_l2_64b, MOD_l2_128b, MOD_l2_256b, MOD_COUNT};
     bool shared = ptx_take(p, MOD_shared) || ptx_take(p, MOD_shared_cta);
+    bool is_line = ptx_take(p, MOD_cg);
 
-    ptx_take_hints(p);
+    ptx_take_one(p, fetches);
     bool hint = ptx_take(p, MOD_l2_cache_hint);
-    if (!shared || !ptx_take(p, MOD_global))
+    if (!shared || !ptx_take(p, MOD_global) || (!is_line && !ptx_take(p, MOD_ca)))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 3u + hint, 4u + hint))
+        return false;
+    if (hint && ptx_source(p, ptx_operand_at(p, p->statement.operand_count - 1), PTX_B64, false) ==
+                    PTX_OP_NONE)
         return false;
     const struct ptx_operand *size = ptx_operand_at(p, 2);
     const struct ptx_operand *limit = ptx_operand_at(p, 3);
     bool partial = p->statement.operand_count > 3u + hint;
     if (size->kind != PTX_OPERAND_INT ||
-        (size->value != 4 && size->value != 8 && size->value != 16))
+        (size->value != 16 && (is_line || (size->value != 4 && size->value != 8))))
         return ptx_bad_operands(p);
     if (!ptx_parse_address(p, ptx_operand_at(p, 0), PTX_SPACE_SHARED, &to) ||
         !ptx_parse_address(p, ptx_operand_at(p, 1), PTX_SPACE_GLOBAL, &from))
         return false;
     ptx_op read = PTX_OP_NONE;
     if (partial && limit->kind == PTX_OPERAND_REG && limit->type == PTX_PRED) {
+        ptx_check_world(p, 80, 75, "a predicate");
         ptx_op ignore = ptx_source(p, limit, PTX_PRED, false);
         ptx_op none = ptx_pool_value(p, 0, 4);
         ptx_op all = ptx_pool_value(p, size->value, 4);

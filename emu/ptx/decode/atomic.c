@@ -54,6 +54,8 @@ static ptx_op *parse_list(struct ptx_parser *p, const struct ptx_operand *o, ptx
 
     if (!out)
         return NULL;
+    if (count > 1 && is_half(type))
+        type = ptx_type_size(type) == 2 ? PTX_B16 : PTX_B32;
     if (count > 1 && o->kind == PTX_OPERAND_SINK) {
         for (unsigned k = 0; k < count; k++)
             out[k] = PTX_OP_NONE;
@@ -81,20 +83,33 @@ static int take_operation(struct ptx_parser *p)
     return ptx_take_one(p, ops);
 }
 
-bool ptx_is_mmio(const struct ptx_parser *p)
+bool ptx_is_plain_async(const struct ptx_parser *p)
 {
-    for (unsigned k = 0; k < p->statement.mod_count; k++)
-        if (p->statement.mods[k] == MOD_mmio)
-            return true;
-    return false;
+    return ptx_has(p, MOD_mmio) || ptx_has(p, MOD_release);
+}
+
+/* An order and a scope, which may be missing. `is_atom`: not red, which gives nothing to acquire.
+ */
+static bool take_atomic_order(struct ptx_parser *p, bool is_atom)
+{
+    static const enum ptx_modifier orders[] = {MOD_relaxed, MOD_release, MOD_acquire, MOD_acq_rel,
+                                               MOD_COUNT};
+    static const enum ptx_modifier scopes[] = {MOD_cta, MOD_cluster, MOD_gpu, MOD_sys, MOD_COUNT};
+    int order = ptx_take_one(p, orders);
+
+    ptx_take_one(p, scopes);
+    return is_atom || order < 2;
 }
 
 static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
 {
     unsigned at = row->op; /* the address: after atom's result */
 
-    if (!at && ptx_take(p, MOD_async) && !ptx_is_mmio(p))
+    bool is_async = !at && ptx_take(p, MOD_async);
+    if (is_async && !ptx_is_plain_async(p))
         return ptx_decode_store_async(p);
+    if (is_async)
+        ptx_take(p, MOD_mmio);
     bool is_const = ptx_take(p, MOD_const);
     enum ptx_space space = ptx_take_space(p);
     int op = take_operation(p);
@@ -102,10 +117,18 @@ static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
     ptx_type type = ptx_take_type(p);
     struct ptx_address a;
 
-    ptx_take_order(p);
-    ptx_take_hints(p);
+    if (!take_atomic_order(p, at != 0))
+        return ptx_unsupported(p);
     bool noftz = ptx_take(p, MOD_noftz);
     bool hint = ptx_take(p, MOD_l2_cache_hint);
+    if (hint && (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC))
+        return ptx_unsupported(p);
+    if (hint && op == PTX_ATOM_CAS)
+        return ptx_unsupported(p);
+    if (elements > 1 && space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC)
+        return ptx_unsupported(p);
+    if (space == PTX_SPACE_GENERIC && !ptx_check_generic(p))
+        return false;
     if (is_const || op < 0 || type == PTX_TYPE_COUNT || space == PTX_SPACE_LOCAL ||
         space == PTX_SPACE_PARAM || (!at && (op == PTX_ATOM_CAS || op == PTX_ATOM_EXCH)) ||
         noftz != is_half(type) ||
@@ -113,7 +136,8 @@ static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
                        : ptx_is_atomic((enum ptx_atomic)op, type, false)))
         return ptx_unsupported(p);
     unsigned count = at + 2 + (op == PTX_ATOM_CAS);
-    if (!ptx_want_operands(p, count, count + hint) ||
+    if (!ptx_want_operands(p, count + hint, count + hint) ||
+        (hint && ptx_source(p, ptx_operand_at(p, count), PTX_B64, false) == PTX_OP_NONE) ||
         !ptx_parse_address(p, ptx_operand_at(p, at), space, &a))
         return false;
     const struct ptx_operand *d = ptx_operand_at(p, 0);
@@ -141,6 +165,15 @@ static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
+/* Tests the types of red.async: words, and sums of 64 bits. */
+static bool is_async_reduction(enum ptx_atomic op, ptx_type type)
+{
+    if (op == PTX_ATOM_ADD && type == PTX_S64)
+        return true;
+    return type != PTX_F32 && type != PTX_F64 && ptx_is_atomic(op, type, false) &&
+           (ptx_type_size(type) == 4 || op == PTX_ATOM_ADD);
+}
+
 /* st.async [a], b, [barrier] and red.async.op: the bytes come, and the barrier hears of them. */
 bool ptx_decode_store_async(struct ptx_parser *p)
 {
@@ -148,16 +181,20 @@ bool ptx_decode_store_async(struct ptx_parser *p)
     struct ptx_address a;
     struct ptx_address barrier;
 
-    ptx_take_order(p);
-    ptx_take_hints(p);
+    bool has_order = is_red ? ptx_take(p, MOD_relaxed) && ptx_take(p, MOD_cluster) : true;
+    if (!is_red)
+        ptx_take(p, MOD_weak);
     enum ptx_space space = ptx_take_space(p);
+    if (space == PTX_SPACE_GENERIC)
+        space = PTX_SPACE_CLUSTER;
     int op = is_red ? take_operation(p) : PTX_ATOM_EXCH;
     unsigned count = ptx_take_vector(p);
     ptx_type type = ptx_take_type(p);
-    if (op < 0 || type == PTX_TYPE_COUNT || space != PTX_SPACE_CLUSTER || count > 4 ||
+    if (!has_order || op < 0 || type == PTX_TYPE_COUNT ||
+        (space != PTX_SPACE_CLUSTER && space != PTX_SPACE_SHARED) || count > 4 ||
         (ptx_type_size(type) != 4 && ptx_type_size(type) != 8) ||
-        !ptx_take(p, MOD_mbarrier_complete) || (is_red && count > 1) ||
-        (is_red && !ptx_is_atomic((enum ptx_atomic)op, type, false)))
+        ptx_type_size(type) * count > 16 || !ptx_take(p, MOD_mbarrier_complete) ||
+        (is_red && count > 1) || (is_red && !is_async_reduction((enum ptx_atomic)op, type)))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 3, 3) || !ptx_parse_address(p, ptx_operand_at(p, 0), space, &a) ||
         !ptx_parse_address(p, ptx_operand_at(p, 2), space, &barrier))

@@ -149,6 +149,12 @@ static bool decode_prmt(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
+/* Places and lengths of fields are bytes. */
+static bool is_byte(const struct ptx_operand *o)
+{
+    return o->kind != PTX_OPERAND_INT || o->value < 256;
+}
+
 static bool decode_field(struct ptx_parser *p, const struct ptx_row *row)
 {
     ptx_type type = ptx_take_type(p);
@@ -159,6 +165,8 @@ static bool decode_field(struct ptx_parser *p, const struct ptx_row *row)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, sources + 1, sources + 1))
         return false;
+    if (!is_byte(ptx_operand_at(p, sources - 1)) || !is_byte(ptx_operand_at(p, sources)))
+        return ptx_bad_operands(p);
     struct shape s = {type, {type, insert ? type : PTX_U32, PTX_U32, PTX_U32}};
     emit_shape(p, ptx_handler(row->op, type), s, sources);
     return true;
@@ -221,7 +229,7 @@ static bool decode_dot(struct ptx_parser *p, const struct ptx_row *row)
     if (!ptx_want_operands(p, 4, 4))
         return false;
     uint32_t mode = (a == PTX_S32) | (b == PTX_S32) << 1 | (uint32_t)high << 2;
-    struct shape s = {PTX_B32, {PTX_B32, PTX_B32, PTX_B32}};
+    struct shape s = {PTX_U32, {PTX_U32, PTX_U32, PTX_U32}};
     emit_shape(p, ptx_handler(row->op, PTX_B32), s, 3)->flags = mode << PTX_F_MODE_SHIFT;
     return true;
 }
@@ -252,6 +260,8 @@ static bool decode_slct(struct ptx_parser *p, const struct ptx_row *row)
 
     if (!is_selectable(type) || (by != PTX_S32 && by != PTX_F32) || (flags && by != PTX_F32))
         return ptx_unsupported(p);
+    if (p->target && p->target < 20)
+        flags = PTX_F_FTZ; /* sm_1x has no subnormal f32 */
     if (!ptx_want_operands(p, 4, 4))
         return false;
     enum ptx_alu op = by == PTX_F32 ? PTX_ALU_SLCT_F : PTX_ALU_SLCT;

@@ -123,6 +123,14 @@ static struct ptx_insn *emit(struct ptx_parser *p, ptx_fn fn, ptx_type to, ptx_t
     return i;
 }
 
+/* sm_1x has no subnormal f32. Up to PTX 1.4 what has 64 bits in the end was not flushed. */
+static bool flushes(const struct ptx_parser *p, ptx_type to, ptx_type from)
+{
+    if (!p->target || p->target >= 20 || (to != PTX_F32 && from != PTX_F32))
+        return false;
+    return p->version > 14 || ptx_type_size(to) != 8;
+}
+
 static bool decode_plain(struct ptx_parser *p, ptx_type to, ptx_type from, struct words *m)
 {
     bool to_int = !is_real(to) && is_real(from);
@@ -134,6 +142,7 @@ static bool decode_plain(struct ptx_parser *p, ptx_type to, ptx_type from, struc
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
         return false;
+    m->ftz |= flushes(p, to, from);
     struct ptx_insn *i = emit(p, ptx_handler(PTX_ALU_CVT, PTX_B32), to, from, 1, flags_of(m), true);
     if ((to == PTX_F32 || to == PTX_F64) && m->rounded > 0) {
         i->inner = i->fn;

@@ -46,6 +46,14 @@ static const struct ptx_row *find_row(const struct ptx_token *t)
     return NULL;
 }
 
+bool ptx_has(const struct ptx_parser *p, enum ptx_modifier mod)
+{
+    for (unsigned k = 0; k < p->statement.mod_count; k++)
+        if (p->statement.mods[k] == mod)
+            return true;
+    return false;
+}
+
 bool ptx_take(struct ptx_parser *p, enum ptx_modifier mod)
 {
     struct ptx_statement *s = &p->statement;
@@ -241,6 +249,42 @@ static void emit_extend(struct ptx_parser *p, ptx_op to, ptx_type to_type, ptx_o
     i->type2 = from_type;
 }
 
+/* Special registers are for mov and cvt alone. A mov between sizes is one of the low 16 bits of
+ * what has components: those were registers of 16 bits. */
+static bool is_special_right(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type)
+{
+    const struct ptx_token *t = &p->statement.opcode;
+    bool is_mov = t->size == 3 && memcmp(t->text, "mov", 3) == 0;
+    bool is_cvt = t->size == 3 && memcmp(t->text, "cvt", 3) == 0;
+    unsigned want = ptx_type_size(type);
+    unsigned have = ptx_type_size(o->type);
+
+    if (!o->is_special && o->fetch < 0)
+        return true;
+    if ((!is_mov && !is_cvt && !o->is_element) || ptx_type_class(type) == 'f')
+        return ptx_fail(p, PTX_INVALID, p->statement.line,
+                        "special register '%.*s' cannot be an operand of '%.*s'",
+                        (int)o->token.size, o->token.text, (int)t->size, t->text);
+    return want == have || (is_cvt && want < have) || (o->is_component && want == 2) ||
+           o->is_grid || ptx_bad_operands(p);
+}
+
+/* %r1+4: a sum of integers, whatever the instruction makes of it. */
+static ptx_op add_constant(struct ptx_parser *p, ptx_op op, ptx_type type, uint64_t value)
+{
+    if (type != PTX_U16 && type != PTX_U32 && type != PTX_U64) {
+        ptx_bad_operands(p);
+        return PTX_OP_NONE;
+    }
+    ptx_op addend = ptx_pool_value(p, value, ptx_type_size(type));
+    ptx_op sum = ptx_register_new(p, type, 1);
+    struct ptx_insn *i = ptx_emit(p, ptx_handler(PTX_ALU_ADD, type));
+    i->dst = sum;
+    i->src[0] = op;
+    i->src[1] = addend;
+    return sum;
+}
+
 static ptx_op source_register(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type,
                               bool relaxed)
 {
@@ -252,6 +296,8 @@ static ptx_op source_register(struct ptx_parser *p, const struct ptx_operand *o,
         ptx_bad_operands(p);
         return PTX_OP_NONE;
     }
+    if (!is_special_right(p, o, type))
+        return PTX_OP_NONE;
     if (!o->is_special && o->fetch < 0 && !ptx_types_agree(type, o->type)) {
         fail_type(p, o);
         return PTX_OP_NONE;
@@ -263,6 +309,8 @@ static ptx_op source_register(struct ptx_parser *p, const struct ptx_operand *o,
         i->type = o->type;
         i->flags = (uint32_t)o->fetch << PTX_F_MODE_SHIFT;
     }
+    if (o->has_addend)
+        op = add_constant(p, op, have, o->value);
     if (have == want)
         return o->negated ? op | PTX_OP_NOT : op;
     if (have == PTX_PRED || want == PTX_PRED || have == PTX_B128 || want == PTX_B128 ||
@@ -298,12 +346,25 @@ static uint64_t float_literal(const struct ptx_operand *o, ptx_type type)
     return type == PTX_BF16 ? ptx_to_bf16(wide) : ptx_to_half(wide);
 }
 
+/* Instructions that take the address of a variable as a value. */
+static bool takes_symbols(const struct ptx_parser *p)
+{
+    static const char *const names[] = {"mov", "cvta", "mapa", "getctarank", "call"};
+    const struct ptx_token *t = &p->statement.opcode;
+
+    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+        if (t->size == strlen(names[k]) && memcmp(t->text, names[k], t->size) == 0)
+            return true;
+    return false;
+}
+
 static ptx_op source_symbol(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type)
 {
     const struct ptx_symbol *s = o->symbol;
     unsigned size = ptx_type_size(type);
 
-    if (type == PTX_PRED || (size != 4 && size != 8) || o->first) {
+    if ((!takes_symbols(p) && !o->has_addend) || ptx_type_class(type) == 'f' || type == PTX_PRED ||
+        (size != 4 && size != 8) || o->first) {
         ptx_bad_operands(p);
         return PTX_OP_NONE;
     }
@@ -341,6 +402,19 @@ static ptx_op source_symbol(struct ptx_parser *p, const struct ptx_operand *o, p
     return ptx_pool_address(p, s, (int64_t)o->value, size, false);
 }
 
+/* Integers are no floats; of floats, 0f... has 32 bits, and all others 64. Halves have no literals.
+ */
+static bool is_literal_of(const struct ptx_operand *o, ptx_type type)
+{
+    char kind = ptx_type_class(type);
+
+    if (o->kind == PTX_OPERAND_INT)
+        return kind != 'f';
+    if (kind == 'f')
+        return type == PTX_F32 || type == PTX_F64;
+    return kind == 'b' && ptx_type_size(type) == (o->is_single ? 4 : 8);
+}
+
 ptx_op ptx_source(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type, bool relaxed)
 {
     unsigned size = ptx_type_size(type) < 2 ? 2 : ptx_type_size(type);
@@ -353,7 +427,7 @@ ptx_op ptx_source(struct ptx_parser *p, const struct ptx_operand *o, ptx_type ty
             return ptx_pool_pred(p, o->value != 0);
         if (size > 8)
             break;
-        if (type == PTX_F32 || type == PTX_F64) {
+        if (!is_literal_of(o, type)) {
             fail_type(p, o);
             return PTX_OP_NONE;
         }
@@ -364,7 +438,7 @@ ptx_op ptx_source(struct ptx_parser *p, const struct ptx_operand *o, ptx_type ty
     case PTX_OPERAND_FLOAT:
         if (type == PTX_PRED || size > 8)
             break;
-        if (ptx_type_class(type) == 'u' || ptx_type_class(type) == 's') {
+        if (!is_literal_of(o, type)) {
             fail_type(p, o);
             return PTX_OP_NONE;
         }
@@ -382,15 +456,24 @@ ptx_op ptx_source(struct ptx_parser *p, const struct ptx_operand *o, ptx_type ty
     return PTX_OP_NONE;
 }
 
+/* '_' stands for an element of a vector, and for one of two results. */
+static bool is_sink_right(const struct ptx_parser *p, const struct ptx_operand *o)
+{
+    const struct ptx_token *t = &p->statement.opcode;
+
+    return o->is_element || p->statement.operands[0].kind == PTX_OPERAND_PAIR ||
+           (t->size == 4 && memcmp(t->text, "setp", 4) == 0);
+}
+
 ptx_op ptx_dest(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type, bool relaxed)
 {
     ptx_type have = ptx_register_type(o->type);
     ptx_type want = ptx_register_type(type);
 
-    if (o->kind == PTX_OPERAND_SINK)
+    if (o->kind == PTX_OPERAND_SINK && is_sink_right(p, o))
         return ptx_register_new(p, want, 1);
     if (o->kind != PTX_OPERAND_REG || o->is_special || o->fetch >= 0 || o->vector || o->negated ||
-        o->is_minus || o->selector_size) {
+        o->is_minus || o->selector_size || o->has_addend) {
         ptx_bad_operands(p);
         return PTX_OP_NONE;
     }

@@ -36,6 +36,8 @@ extern const struct ptx_row ptx_rows_wgmma[];
 extern const struct ptx_row ptx_rows_tcgen05[];
 extern const struct ptx_row ptx_rows_tensor_map[];
 
+/* Tests whether the instruction has a modifier, taken or not. */
+bool ptx_has(const struct ptx_parser *p, enum ptx_modifier mod);
 /* Takes a modifier; false when the instruction does not have it. */
 bool ptx_take(struct ptx_parser *p, enum ptx_modifier mod);
 /* Takes the next type modifier; PTX_TYPE_COUNT when there is none. */
@@ -81,8 +83,8 @@ void ptx_set_address(struct ptx_insn *i, const struct ptx_address *a);
 /* The address as a 64-bit register; its space may become another one. */
 ptx_op ptx_address_op(struct ptx_parser *p, struct ptx_address *a);
 enum ptx_space ptx_take_space(struct ptx_parser *p);
-/* access_rules.c: the modifiers of ld, st and ldu go together; those that a size, and the absence of
- * a state space, ask for are there. */
+/* access_rules.c: the modifiers of ld, st and ldu go together; those that a size, and the absence
+ * of a state space, ask for are there. */
 bool ptx_check_access(struct ptx_parser *p, bool is_store);
 bool ptx_check_access_size(struct ptx_parser *p, ptx_type type, unsigned count);
 bool ptx_check_generic(struct ptx_parser *p);
@@ -99,8 +101,9 @@ bool ptx_parse_fragment(struct ptx_parser *p, unsigned operand, unsigned count, 
                         ptx_op *out);
 /* .rn to .rp of matrices of f64: enum ptx_round. */
 uint8_t ptx_take_f64_rounding(struct ptx_parser *p, ptx_type type);
-/* .mmio: an access that is done where it is asked for, also in an .async instruction. */
-bool ptx_is_mmio(const struct ptx_parser *p);
+/* .mmio, and .release: an access that is done where it is asked for, also in an .async instruction.
+ */
+bool ptx_is_plain_async(const struct ptx_parser *p);
 /* 1, 2, 4 or 8. */
 unsigned ptx_take_vector(struct ptx_parser *p);
 /* st.async and red.async, after .async. */

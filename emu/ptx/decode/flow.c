@@ -165,6 +165,45 @@ static bool split_call(struct ptx_parser *p, struct call_parts *parts)
     return parts->callee && count - at <= 1;
 }
 
+/* A register stands for a parameter of its size that is one, too. */
+static bool is_argument(struct ptx_parser *p, const struct ptx_operand *o,
+                        const struct ptx_arg *want)
+{
+    return o->kind != PTX_OPERAND_REG || want->reg == PTX_OP_NONE || o->type == PTX_PRED ||
+           ptx_type_size(ptx_register_type(o->type)) == want->size;
+}
+
+static bool are_arguments(struct ptx_parser *p, const struct ptx_operand *list, uint32_t count,
+                          const struct ptx_arg *want)
+{
+    if ((list ? list->count : 0) != count)
+        return ptx_fail(p, PTX_INVALID, p->statement.line, "wrong number of parameters of a call");
+    for (uint32_t k = 0; k < count; k++)
+        if (!is_argument(p, ptx_operand_at(p, list->first + k), &want[k]))
+            return ptx_fail(p, PTX_INVALID, p->statement.line,
+                            "parameter %u of a call has another size", k + 1);
+    return true;
+}
+
+/* Tests a call against the function's head. A last operand is a prototype, for calls by pointer. */
+static bool check_call(struct ptx_parser *p, const struct call_parts *parts,
+                       const struct ptx_code *target)
+{
+    const struct ptx_operand *last = ptx_operand_at(p, p->statement.operand_count - 1);
+    bool has_prototype = last != parts->args && last != parts->callee;
+
+    if (has_prototype &&
+        (last->kind != PTX_OPERAND_SYMBOL || last->symbol->kind != PTX_SYMBOL_PROTO))
+        return ptx_bad_operands(p);
+    if (!target && !has_prototype)
+        return ptx_fail(p, PTX_INVALID, p->statement.line, "a call by pointer needs a prototype");
+    if (!target || !target->params)
+        return true;
+    return are_arguments(p, parts->results, target->result_count, target->params) &&
+           are_arguments(p, parts->args, target->param_count,
+                         target->params + target->result_count);
+}
+
 static bool decode_call(struct ptx_parser *p, const struct ptx_row *row)
 {
     struct call_parts parts;
@@ -178,6 +217,8 @@ static bool decode_call(struct ptx_parser *p, const struct ptx_row *row)
     if (!direct && callee->kind != PTX_OPERAND_REG)
         return ptx_fail(p, PTX_INVALID, p->statement.line, "call of unknown function '%.*s'",
                         (int)callee->token.size, callee->token.text);
+    if (!check_call(p, &parts, direct ? ptx_code_at(p->module, callee->symbol->index) : NULL))
+        return false;
     struct ptx_around around = ptx_around_begin(p);
     struct ptx_call *call = ptx_extra(p, sizeof(*call));
     if (!call)

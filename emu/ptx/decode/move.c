@@ -29,8 +29,13 @@ static bool vector_element(struct ptx_parser *p, const struct ptx_operand *o, un
         return true;
     }
     *out = *o;
-    out->op += k * register_size(o->type) * PTX_LANES;
     out->vector = 0;
+    out->is_component = true;
+    if (o->is_special && k == 3) {
+        out->op = ptx_pool_value(p, 0, 4);
+        return p->status == PTX_OK;
+    }
+    out->op += k * register_size(o->type) * PTX_LANES;
     return true;
 }
 
@@ -125,7 +130,7 @@ static bool decode_mov(struct ptx_parser *p, const struct ptx_row *row)
 {
     ptx_type type = ptx_take_type(p);
 
-    if (type > PTX_PRED ||
+    if (type > PTX_PRED || ptx_type_size(type) == 1 ||
         (type > PTX_B128 && type != PTX_F32 && type != PTX_F64 && type != PTX_PRED))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
@@ -198,13 +203,9 @@ static bool indexed_address(struct ptx_parser *p, const struct ptx_operand *o,
  * no .address_size was given its addresses still have 64. */
 static bool widen_address(struct ptx_parser *p, struct ptx_address *a)
 {
-    bool is_const = false;
-
-    for (unsigned k = 0; k < p->statement.mod_count; k++)
-        is_const |= p->statement.mods[k] == MOD_const;
     if (a->space != PTX_SPACE_GLOBAL && a->space != PTX_SPACE_GENERIC)
         return true;
-    if (!is_const)
+    if (!ptx_has(p, MOD_const))
         return ptx_fail(p, PTX_INVALID, p->statement.line,
                         "32-bit addresses of global memory are not supported any more");
     ptx_op out = ptx_register_new(p, PTX_U64, 1);
@@ -242,7 +243,7 @@ bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum p
         if ((register_size(b->type) != 4 && register_size(b->type) != 8) ||
             ptx_type_class(b->type) == 'f' || b->is_component)
             return ptx_bad_operands(p);
-        a->base = ptx_source(p, b, b->type, false);
+        a->base = b->is_special ? b->op : ptx_source(p, b, b->type, false);
         a->is_narrow = register_size(b->type) == 4;
         a->imm = (int64_t)o->value;
         return a->base != PTX_OP_NONE && (!a->is_narrow || widen_address(p, a));
@@ -333,7 +334,7 @@ static unsigned parse_elements(struct ptx_parser *p, const struct ptx_operand *o
             e.op += k * register_size(o->type) * PTX_LANES;
             e.vector = 0;
         }
-        if (e.kind == PTX_OPERAND_SINK && !is_store) {
+        if (e.kind == PTX_OPERAND_SINK && !is_store && e.is_element) {
             out[k] = PTX_OP_NONE;
             continue;
         }
@@ -366,7 +367,7 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
     if (is_store && ptx_take(p, MOD_bulk))
         return ptx_decode_store_bulk(p);
     bool is_async = is_store && ptx_take(p, MOD_async);
-    if (is_async && !ptx_is_mmio(p))
+    if (is_async && !ptx_is_plain_async(p))
         return ptx_decode_store_async(p);
     if (!is_async && !ptx_check_access(p, is_store))
         return false;
@@ -430,6 +431,7 @@ static int64_t window_of(enum ptx_space space)
 static bool decode_cvta(struct ptx_parser *p, const struct ptx_row *row)
 {
     bool to = ptx_take(p, MOD_to);
+    const struct ptx_operand *from = ptx_operand_at(p, 1);
     enum ptx_space space = ptx_take_space(p);
     ptx_type type = ptx_take_type(p);
 
@@ -439,6 +441,10 @@ static bool decode_cvta(struct ptx_parser *p, const struct ptx_row *row)
     if (space == PTX_SPACE_GENERIC || type != PTX_U64)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
+        return false;
+    if (from->kind == PTX_OPERAND_SYMBOL && to)
+        return ptx_bad_operands(p);
+    if (from->kind == PTX_OPERAND_SYMBOL && !ptx_check_symbol(p, from, space))
         return false;
     /* The parameters of a function lie in its local frame. */
     if (space == PTX_SPACE_PARAM && !p->code->info.is_entry)
@@ -458,12 +464,15 @@ static bool decode_isspacep(struct ptx_parser *p, const struct ptx_row *row)
     bool is_const = ptx_take(p, MOD_const);
     enum ptx_space space = is_const ? PTX_SPACE_GLOBAL : ptx_take_space(p);
 
-    if (space == PTX_SPACE_GENERIC)
+    if (space == PTX_SPACE_GENERIC || ptx_has(p, MOD_param_func))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
         return false;
+    const struct ptx_operand *o = ptx_operand_at(p, 1);
+    if (o->kind == PTX_OPERAND_REG && ptx_type_size(o->type) < 4)
+        return ptx_bad_operands(p);
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_PRED, false);
-    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_U64, true);
+    ptx_op a = ptx_source(p, o, PTX_U64, true);
     bool is_shared = space == PTX_SPACE_SHARED || space == PTX_SPACE_CLUSTER;
     struct ptx_insn *i = ptx_emit(p, is_const    ? ptx_run_isspacep_const
                                      : is_shared ? ptx_run_is_shared

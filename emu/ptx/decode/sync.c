@@ -18,17 +18,27 @@ static bool decode_proxy(struct ptx_parser *p)
 {
     static const enum ptx_modifier kinds[] = {MOD_alias, MOD_async, MOD_async_generic,
                                               MOD_tensormap_generic, MOD_COUNT};
-    static const enum ptx_modifier spaces[] = {MOD_global,       MOD_shared_cta, MOD_shared_cluster,
-                                               MOD_acquire,      MOD_release,    MOD_sync_cta,
-                                               MOD_sync_cluster, MOD_COUNT};
+    static const enum ptx_modifier spaces[] = {MOD_global, MOD_shared_cta, MOD_shared_cluster,
+                                               MOD_COUNT};
+    static const enum ptx_modifier orders[] = {MOD_acquire, MOD_release, MOD_COUNT};
+    static const enum ptx_modifier limits[] = {MOD_sync_cta, MOD_sync_cluster, MOD_COUNT};
+    int kind = ptx_take_one(p, kinds);
+    unsigned operands = 0;
 
-    if (ptx_take_one(p, kinds) < 0)
+    if (kind < 0)
         return ptx_unsupported(p);
-    while (ptx_take_one(p, spaces) >= 0)
-        ;
-    take_scope(p);
+    if (kind == 1)
+        ptx_take_one(p, spaces);
+    if (kind >= 2) {
+        int order = ptx_take_one(p, orders);
+        bool has_scope = (kind == 2 && ptx_take_one(p, limits) >= 0 && take_scope(p)) ||
+                         (kind == 3 && take_scope(p));
+        if (order < 0 || !has_scope)
+            return ptx_unsupported(p);
+        operands = kind == 3 && order == 0 ? 2 : 0;
+    }
     ptx_emit(p, ptx_run_pause);
-    return ptx_want_operands(p, 0, 2);
+    return ptx_want_operands(p, operands, operands);
 }
 
 static bool decode_fence(struct ptx_parser *p, const struct ptx_row *row)
@@ -38,11 +48,13 @@ static bool decode_fence(struct ptx_parser *p, const struct ptx_row *row)
 
     if (ptx_take(p, MOD_proxy))
         return decode_proxy(p);
-    ptx_take(p, MOD_mbarrier_init);
-    ptx_take_one(p, orders);
+    bool is_init = ptx_take(p, MOD_mbarrier_init);
+    int order = ptx_take_one(p, orders);
+    if (is_init && (order != 3 || !ptx_take(p, MOD_cluster)))
+        return ptx_unsupported(p);
     if (!ptx_take(p, MOD_sync_cta))
         ptx_take(p, MOD_sync_cluster);
-    if (!take_scope(p))
+    if (!is_init && !take_scope(p))
         return ptx_unsupported(p);
     ptx_emit(p, ptx_run_pause);
     return ptx_want_operands(p, 0, 0);
@@ -218,6 +230,8 @@ static bool decode_stack(struct ptx_parser *p, const struct ptx_row *row)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 1, 1))
         return false;
+    if (row->op && ptx_operand_at(p, 0)->kind != PTX_OPERAND_REG)
+        return ptx_bad_operands(p);
     op = row->op ? ptx_source(p, ptx_operand_at(p, 0), type, false)
                  : ptx_dest(p, ptx_operand_at(p, 0), type, false);
     struct ptx_insn *i = ptx_emit(p, row->op ? ptx_run_stack_restore : ptx_run_stack_save);
@@ -262,33 +276,85 @@ static bool decode_registers(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
-/* prefetch, applypriority, discard: an address, and a size. */
+/* The modifiers of prefetch: a level, or for L2 of global memory how to evict. */
+static bool take_prefetch(struct ptx_parser *p, enum ptx_space space)
+{
+    static const enum ptx_modifier evicts[] = {MOD_l2_evict_last, MOD_l2_evict_normal, MOD_COUNT};
+    bool has_level = ptx_take(p, MOD_L1) || ptx_take(p, MOD_L2);
+    bool evicts_so = ptx_take_one(p, evicts) >= 0;
+
+    if (space != PTX_SPACE_GENERIC && space != PTX_SPACE_GLOBAL && space != PTX_SPACE_LOCAL)
+        return false;
+    return evicts_so ? !has_level && space != PTX_SPACE_LOCAL : has_level;
+}
+
+enum { PREFETCH, PREFETCH_UNIFORM, PRIORITY, DISCARD };
+
+/* prefetch, prefetchu, applypriority, discard: an address, and the size of a line. */
 static bool decode_hint(struct ptx_parser *p, const struct ptx_row *row)
 {
     struct ptx_address a;
+    bool is_const = ptx_take(p, MOD_const);
     enum ptx_space space = ptx_take_space(p);
+    bool is_global = !is_const && (space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL);
+    unsigned count = row->op >= PRIORITY ? 2 : 1;
+    bool ok = row->op == PREFETCH           ? !is_const && take_prefetch(p, space)
+              : row->op == PREFETCH_UNIFORM ? space == PTX_SPACE_GENERIC && ptx_take(p, MOD_L1)
+              : row->op == PRIORITY         ? is_global && ptx_take(p, MOD_l2_evict_normal)
+                                            : is_global && ptx_take(p, MOD_L2);
 
-    if (!ptx_take(p, MOD_L1))
-        ptx_take(p, MOD_L2);
-    ptx_take_hints(p);
-    if (!ptx_want_operands(p, row->op, row->op) ||
-        !ptx_parse_address(p, ptx_operand_at(p, 0), space, &a))
+    if (!ok || (space == PTX_SPACE_GENERIC && !ptx_check_generic(p)))
+        return ptx_unsupported(p);
+    if (!ptx_want_operands(p, count, count))
+        return false;
+    if (count == 2 &&
+        (ptx_operand_at(p, 1)->kind != PTX_OPERAND_INT || ptx_operand_at(p, 1)->value != 128))
+        return ptx_bad_operands(p);
+    if (!ptx_parse_address(p, ptx_operand_at(p, 0), space, &a))
         return false;
     ptx_emit(p, ptx_run_nothing);
     return p->status == PTX_OK;
 }
 
+/* The operands of createpolicy, after the result: [range], primary size, whole size; a fraction,
+ * which may be missing; a property of an access. */
+static bool check_policy(struct ptx_parser *p, int kind)
+{
+    struct ptx_address a;
+    unsigned count = p->statement.operand_count;
+
+    if (kind == 0)
+        return ptx_want_operands(p, 1, 2) &&
+               (count == 1 || ptx_source(p, ptx_operand_at(p, 1), PTX_F32, false) != PTX_OP_NONE);
+    if (kind == 2)
+        return ptx_want_operands(p, 2, 2) &&
+               ptx_source(p, ptx_operand_at(p, 1), PTX_B64, false) != PTX_OP_NONE;
+    return ptx_want_operands(p, 4, 4) &&
+           ptx_parse_address(p, ptx_operand_at(p, 1), PTX_SPACE_GENERIC, &a) &&
+           ptx_source(p, ptx_operand_at(p, 2), PTX_B32, false) != PTX_OP_NONE &&
+           ptx_source(p, ptx_operand_at(p, 3), PTX_B32, false) != PTX_OP_NONE;
+}
+
 /* A policy is 64 opaque bits, and no instruction here looks at them. */
 static bool decode_policy(struct ptx_parser *p, const struct ptx_row *row)
 {
-    bool known = ptx_take(p, MOD_fractional) || ptx_take(p, MOD_range) || ptx_take(p, MOD_cvt);
+    static const enum ptx_modifier kinds[] = {MOD_fractional, MOD_range, MOD_cvt, MOD_COUNT};
+    static const enum ptx_modifier evicts[] = {MOD_l2_evict_last, MOD_l2_evict_normal,
+                                               MOD_l2_evict_first, MOD_l2_evict_unchanged,
+                                               MOD_COUNT};
+    static const enum ptx_modifier seconds[] = {MOD_l2_evict_first, MOD_l2_evict_unchanged,
+                                                MOD_COUNT};
+    int kind = ptx_take_one(p, kinds);
 
-    ptx_take(p, MOD_global);
-    ptx_take(p, MOD_L2);
-    ptx_take_hints(p);
-    if (!known || !ptx_take(p, PTX_B64))
+    if (kind == 1)
+        ptx_take(p, MOD_global);
+    if (kind == 2 ? !ptx_take(p, MOD_L2) : kind < 0 || ptx_take_one(p, evicts) < 0)
         return ptx_unsupported(p);
-    if (!ptx_want_operands(p, 1, 4))
+    if (kind != 2)
+        ptx_take_one(p, seconds);
+    if (!ptx_take(p, PTX_B64))
+        return ptx_unsupported(p);
+    if (!check_policy(p, kind))
         return false;
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_B64, false);
     ptx_op zero = ptx_pool_value(p, 0, 8);
@@ -300,10 +366,12 @@ static bool decode_policy(struct ptx_parser *p, const struct ptx_row *row)
 
 static bool decode_pmevent(struct ptx_parser *p, const struct ptx_row *row)
 {
-    ptx_take(p, MOD_mask);
+    const uint64_t most = ptx_take(p, MOD_mask) ? 65535 : 15;
+    const struct ptx_operand *event = ptx_operand_at(p, 0);
+
     ptx_emit(p, ptx_run_nothing);
     return ptx_want_operands(p, 1, 1) &&
-           (ptx_operand_at(p, 0)->kind == PTX_OPERAND_INT || ptx_bad_operands(p));
+           ((event->kind == PTX_OPERAND_INT && event->value <= most) || ptx_bad_operands(p));
 }
 
 const struct ptx_row ptx_rows_sync[] = {
@@ -318,10 +386,10 @@ const struct ptx_row ptx_rows_sync[] = {
     {"nanosleep", decode_nanosleep, 0, 0},
     {"griddepcontrol", decode_grid_control, 0, 0},
     {"setmaxnreg", decode_registers, 0, 0},
-    {"prefetch", decode_hint, 1, 0},
-    {"prefetchu", decode_hint, 1, 0},
-    {"applypriority", decode_hint, 2, 0},
-    {"discard", decode_hint, 2, 0},
+    {"prefetch", decode_hint, PREFETCH, 0},
+    {"prefetchu", decode_hint, PREFETCH_UNIFORM, 0},
+    {"applypriority", decode_hint, PRIORITY, 0},
+    {"discard", decode_hint, DISCARD, 0},
     {"createpolicy", decode_policy, 0, 0},
     {"pmevent", decode_pmevent, 0, 0},
     {0},

@@ -22,8 +22,10 @@ static ptx_op parse_handle(struct ptx_parser *p, const struct ptx_operand *o,
 {
     const struct ptx_symbol *s = o->kind == PTX_OPERAND_SYMBOL ? o->symbol : NULL;
 
-    if (o->kind == PTX_OPERAND_REG && ptx_type_size(o->type) == 8)
-        return ptx_source(p, o, PTX_B64, false);
+    if (o->kind == PTX_OPERAND_REG && ptx_type_size(o->type) == 8 && !o->has_addend)
+        return ptx_check_world(p, 20, 31, "a handle in a register")
+                   ? ptx_source(p, o, PTX_B64, false)
+                   : PTX_OP_NONE;
     if (s && s->kind == PTX_SYMBOL_VAR && ptx_var_at(p->module, s->index)->info.kind == kind &&
         !o->value)
         return ptx_pool_address(p, s, 0, 8, false);
@@ -44,6 +46,19 @@ static ptx_op parse_handle(struct ptx_parser *p, const struct ptx_operand *o,
     return PTX_OP_NONE;
 }
 
+/* Registers are looked at for their size alone. */
+static ptx_type bits_of(ptx_type type)
+{
+    switch (ptx_type_size(type)) {
+    case 2:
+        return PTX_B16;
+    case 4:
+        return PTX_B32;
+    default:
+        return type;
+    }
+}
+
 /* The elements of a vector, or a single operand: `most` places, those that are missing stay NONE.
  * Returns how many there are. */
 static unsigned parse_vector(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type,
@@ -60,10 +75,11 @@ static unsigned parse_vector(struct ptx_parser *p, const struct ptx_operand *o, 
             e.vector = 0;
             e.op += k * ptx_type_size(ptx_register_type(o->type)) * PTX_LANES;
         }
+        ptx_type own = e.kind == PTX_OPERAND_REG ? bits_of(type) : type;
         if (is_result)
-            out[k] = e.kind == PTX_OPERAND_SINK ? PTX_OP_NONE : ptx_dest(p, &e, type, true);
+            out[k] = e.kind == PTX_OPERAND_SINK ? PTX_OP_NONE : ptx_dest(p, &e, own, true);
         else
-            out[k] = ptx_source(p, &e, type, false);
+            out[k] = ptx_source(p, &e, own, false);
     }
     return count;
 }
@@ -100,24 +116,24 @@ static bool take_geometry(struct ptx_parser *p, struct ptx_texel_place *place)
     return ptx_unsupported(p);
 }
 
-/* The layer comes first, then the number of a sample; vectors are filled up to 2 or 4 elements,
- * before PTX 2.0 always to 4. */
+/* The layer comes first, then the number of a sample; vectors have 1, 2 or 4 elements, of which the
+ * last ones may be too many. */
 static bool parse_place(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type,
                         struct ptx_texel_place *place)
 {
     unsigned before = place->is_layered + place->has_samples; /* words that are no coordinates */
-    unsigned count = place->dimensions + before, padded = count == 3 ? 4 : count;
+    unsigned count = place->dimensions + before;
     ptx_op ops[4];
     struct ptx_operand first = *o;
 
     for (unsigned k = 0; k < 3; k++)
         place->coord[k] = PTX_OP_NONE;
     unsigned have = o->kind == PTX_OPERAND_VECTOR ? o->count : o->vector ? o->vector : 1;
-    if (have != count && have != padded && (have != 4 || p->version >= 20))
+    if (have < count || have > 4 || have == 3)
         return ptx_bad_operands(p);
     if (o->kind == PTX_OPERAND_VECTOR) {
         for (unsigned k = 0; k < before; k++)
-            ops[k] = ptx_source(p, ptx_operand_at(p, o->first + k), PTX_B32, false);
+            ops[k] = ptx_source(p, ptx_operand_at(p, o->first + k), PTX_U32, false);
         first.first += before;
         first.count -= before;
         parse_vector(p, &first, type, false, place->dimensions, ops + before);
@@ -139,7 +155,7 @@ static const struct ptx_operand *parse_resident(struct ptx_parser *p, ptx_op *ou
     const struct ptx_operand *d = ptx_operand_at(p, 0);
 
     *out = PTX_OP_NONE;
-    if (d->kind != PTX_OPERAND_PAIR)
+    if (d->kind != PTX_OPERAND_PAIR || !ptx_check_world(p, 60, 71, "a predicate as a result"))
         return d;
     *out = ptx_dest(p, ptx_operand_at(p, d->count), PTX_PRED, false);
     return ptx_operand_at(p, d->first);
@@ -300,7 +316,9 @@ static bool decode_query(struct ptx_parser *p, const struct ptx_row *row)
     bool has_level = !is_surface && ptx_take(p, MOD_level);
     int query = ptx_take_one(p, queries);
 
-    if (query < 0 || ptx_take_type(p) != PTX_B32 || (has_level && query > PTX_QUERY_DEPTH))
+    if (query < 0 || ptx_take_type(p) != PTX_B32 || (has_level && query > PTX_QUERY_DEPTH) ||
+        (is_surface && query > PTX_QUERY_ORDER && query != PTX_QUERY_LAYERS &&
+         query != PTX_QUERY_LAYOUT))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2 + has_level, 2 + has_level))
         return false;
@@ -310,7 +328,7 @@ static bool decode_query(struct ptx_parser *p, const struct ptx_row *row)
     ptx_op handle = parse_handle(p, inside(p, where, 0),
                                  is_surface ? PTX_VARIABLE_SURFREF : PTX_VARIABLE_TEXREF);
     ptx_op level = has_level ? ptx_source(p, ptx_operand_at(p, 2), PTX_B32, false) : PTX_OP_NONE;
-    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_B32, true);
+    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_B32, false);
     struct ptx_insn *i = ptx_emit(p, ptx_run_image_query);
     i->dst = dst;
     i->src[0] = handle;
@@ -321,12 +339,14 @@ static bool decode_query(struct ptx_parser *p, const struct ptx_row *row)
 
 /* ---- surfaces ---- */
 
-static uint8_t take_outside(struct ptx_parser *p)
+/* Returns false when nothing says what happens outside of the surface. */
+static bool take_outside(struct ptx_parser *p, struct ptx_surface_insn *s)
 {
     static const enum ptx_modifier words[] = {MOD_trap, MOD_clamp, MOD_zero, MOD_COUNT};
     int word = ptx_take_one(p, words);
 
-    return word < 0 ? PTX_OUTSIDE_TRAP : (uint8_t)word;
+    s->outside = word < 0 ? PTX_OUTSIDE_TRAP : (uint8_t)word;
+    return word >= 0;
 }
 
 /* `at`: the operand with the surface and the place. */
@@ -367,10 +387,10 @@ static bool decode_surface(struct ptx_parser *p, const struct ptx_row *row)
     ptx_take_hints(p);
     s->count = ptx_take(p, MOD_v2) ? 2 : ptx_take(p, MOD_v4) ? 4 : 1;
     s->type = ptx_take_type(p);
-    s->outside = take_outside(p);
+    bool has_outside = take_outside(p, s);
     bool is_bits =
         s->type == PTX_B8 || s->type == PTX_B16 || s->type == PTX_B32 || s->type == PTX_B64;
-    if (!is_bits || (s->is_formatted && (!is_store || s->type != PTX_B32)) ||
+    if (!has_outside || !is_bits || (s->is_formatted && (!is_store || s->type != PTX_B32)) ||
         ptx_type_size(s->type) * s->count > 16)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2) || !parse_surface(p, s, !is_store))
@@ -388,6 +408,18 @@ static bool decode_surface(struct ptx_parser *p, const struct ptx_row *row)
     return emit_surface(p, s, is_store ? ptx_run_surface_store : ptx_run_surface_load);
 }
 
+/* Tests the type of a reduction: formatted ones are of bits. */
+static bool is_reduction(uint8_t op, ptx_type type, bool is_formatted)
+{
+    bool compares = op == PTX_ATOM_MIN || op == PTX_ATOM_MAX;
+
+    if (op == PTX_ATOM_AND || op == PTX_ATOM_OR)
+        return type == PTX_B32;
+    if (is_formatted)
+        return type == PTX_B32 || (compares && type == PTX_B64);
+    return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || (compares && type == PTX_S64);
+}
+
 static bool decode_sured(struct ptx_parser *p, const struct ptx_row *row)
 {
     static const enum ptx_modifier words[] = {MOD_add, MOD_min, MOD_max,
@@ -400,13 +432,8 @@ static bool decode_sured(struct ptx_parser *p, const struct ptx_row *row)
         return false;
     int op = ptx_take_one(p, words);
     s->type = ptx_take_type(p);
-    s->outside = take_outside(p);
-    bool is_number =
-        s->type == PTX_U32 || s->type == PTX_S32 || s->type == PTX_U64 || s->type == PTX_S64;
-    bool is_bits = s->type == PTX_B32 || s->type == PTX_B64;
-    if (op < 0 || (ops[op] == PTX_ATOM_AND || ops[op] == PTX_ATOM_OR
-                       ? !is_bits
-                       : !is_number && !(s->is_formatted && is_bits)))
+    if (!take_outside(p, s) || op < 0 || s->place.is_layered ||
+        !is_reduction(ops[op], s->type, s->is_formatted))
         return ptx_unsupported(p);
     s->op = ops[op];
     s->count = 1;

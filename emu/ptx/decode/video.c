@@ -33,8 +33,8 @@ static struct ptx_insn *emit(struct ptx_parser *p, ptx_fn fn, struct ptx_video *
     ptx_op src[3];
 
     for (unsigned k = 0; k < 3; k++)
-        src[k] = k < 2 || has_c ? ptx_source(p, ptx_operand_at(p, k + 1), PTX_B32, false) : src[0];
-    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_B32, false);
+        src[k] = k < 2 || has_c ? ptx_source(p, ptx_operand_at(p, k + 1), PTX_U32, false) : src[0];
+    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_U32, false);
     struct ptx_insn *i = ptx_emit(p, fn);
     i->dst = dst;
     i->extra = v;
@@ -90,11 +90,12 @@ static bool decode_scalar(struct ptx_parser *p, const struct ptx_row *row)
             return ptx_bad_operands(p);
         v->second = PTX_SECOND_MERGE;
     }
-    bool has_c = v->second != PTX_SECOND_NONE;
-    if (!ptx_want_operands(p, 3u + has_c, 3u + has_c) ||
-        !take_part(p, ptx_operand_at(p, 1), a, &v->a) ||
+    bool has_c = v->second != PTX_SECOND_NONE; /* another one is not looked at */
+    if (!ptx_want_operands(p, 3u + has_c, 4) || !take_part(p, ptx_operand_at(p, 1), a, &v->a) ||
         !take_part(p, ptx_operand_at(p, 2), b, &v->b))
         return false;
+    if (!has_c && p->statement.operand_count == 4)
+        ptx_source(p, ptx_operand_at(p, 3), PTX_U32, false);
     emit(p, ptx_run_video, v, has_c);
     return true;
 }
@@ -143,7 +144,7 @@ static bool take_lanes(struct ptx_parser *p, struct ptx_operand *o, unsigned lan
     for (unsigned k = 0; k < lanes; k++)
         out[k] = (uint8_t)(first + k);
     if (!o->selector_size)
-        return true;
+        return o->kind == PTX_OPERAND_REG || ptx_bad_operands(p);
     if (o->selector_size != 4 / lanes || o->selector_count != lanes)
         return ptx_bad_operands(p);
     for (unsigned k = 0; k < lanes; k++) {
@@ -184,6 +185,8 @@ static bool decode_simd(struct ptx_parser *p, const struct ptx_row *row)
     if (!take_types(p, v, &a, &b) || !take_mode(p, v))
         return ptx_unsupported(p);
     v->second = ptx_take(p, MOD_add) ? PTX_SECOND_ADD : PTX_SECOND_MERGE;
+    if (v->second == PTX_SECOND_ADD && v->saturates)
+        return ptx_unsupported(p);
     v->a.is_signed = a == PTX_S32;
     v->b.is_signed = b == PTX_S32;
     if (!ptx_want_operands(p, 4, 4) || !take_mask(p, v) ||

@@ -5,12 +5,14 @@
 #include "emu/ptx/decode/decode.h"
 
 /* d or d|p */
-static void parse_pair(struct ptx_parser *p, ptx_type type, ptx_op *first, ptx_op *second)
+static void parse_pair(struct ptx_parser *p, ptx_type type, bool takes_sink, ptx_op *first,
+                       ptx_op *second)
 {
     const struct ptx_operand *d = ptx_operand_at(p, 0);
     const struct ptx_operand *one = d->kind == PTX_OPERAND_PAIR ? ptx_operand_at(p, d->first) : d;
 
-    *first = one->kind == PTX_OPERAND_SINK ? PTX_OP_NONE : ptx_dest(p, one, type, false);
+    *first =
+        one->kind == PTX_OPERAND_SINK && takes_sink ? PTX_OP_NONE : ptx_dest(p, one, type, false);
     *second = PTX_OP_NONE;
     if (d->kind != PTX_OPERAND_PAIR)
         return;
@@ -38,7 +40,7 @@ static bool decode_shuffle(struct ptx_parser *p, const struct ptx_row *row)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, sync ? 5 : 4, sync ? 5 : 4))
         return false;
-    parse_pair(p, PTX_B32, &dst, &dst2);
+    parse_pair(p, PTX_B32, false, &dst, &dst2);
     for (unsigned k = 0; k < (sync ? 4u : 3u); k++)
         src[k] = ptx_source(p, ptx_operand_at(p, k + 1), PTX_B32, false);
     struct ptx_insn *i = ptx_emit(p, ptx_run_shuffle);
@@ -80,7 +82,8 @@ static bool emit_members(struct ptx_parser *p, ptx_fn fn, ptx_type type, uint32_
 
     if (!ptx_want_operands(p, 3, 3))
         return false;
-    parse_pair(p, type == PTX_F32 ? PTX_F32 : PTX_B32, &dst, &dst2);
+    parse_pair(p, type == PTX_F32 ? PTX_F32 : PTX_B32,
+               ptx_operand_at(p, 0)->kind == PTX_OPERAND_PAIR, &dst, &dst2);
     ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);
     ptx_op members = ptx_source(p, ptx_operand_at(p, 2), PTX_B32, false);
     struct ptx_insn *i = ptx_emit(p, fn);
@@ -101,6 +104,8 @@ static bool decode_match(struct ptx_parser *p, const struct ptx_row *row)
 
     if (mode < 0 || !ptx_take(p, MOD_sync) || (type != PTX_B32 && type != PTX_B64))
         return ptx_unsupported(p);
+    if (mode == 0 && ptx_operand_at(p, 0)->kind == PTX_OPERAND_PAIR)
+        return ptx_bad_operands(p);
     return emit_members(p, ptx_run_match, type, (uint32_t)mode);
 }
 
@@ -158,7 +163,11 @@ static bool decode_elect(struct ptx_parser *p, const struct ptx_row *row)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
         return false;
-    parse_pair(p, PTX_B32, &dst, &dst2);
+    if (ptx_operand_at(p, 0)->kind != PTX_OPERAND_PAIR)
+        return ptx_bad_operands(p);
+    parse_pair(p, PTX_B32, true, &dst, &dst2);
+    if (dst2 == PTX_OP_NONE)
+        return ptx_bad_operands(p);
     ptx_op members = ptx_source(p, ptx_operand_at(p, 1), PTX_B32, false);
     struct ptx_insn *i = ptx_emit(p, ptx_run_elect);
     i->dst = dst;

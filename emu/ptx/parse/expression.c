@@ -106,22 +106,21 @@ static bool combine_floats(char op, bool twice, const struct ptx_value *a,
     }
 }
 
+/* A remainder is one of unsigned numbers. */
 static uint64_t divide(char op, uint64_t a, uint64_t b, bool is_unsigned)
 {
     if (is_unsigned)
         return op == '/' ? a / b : a % b;
-    if (b == ~0ull) /* INT64_MIN / -1 */
-        return op == '/' ? 0 - a : 0;
-    return (uint64_t)(op == '/' ? (int64_t)a / (int64_t)b : (int64_t)a % (int64_t)b);
+    return b == ~0ull ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b); /* INT64_MIN / -1 */
 }
 
+/* The assembler takes the low six bits of the count. */
 static uint64_t shift(char op, uint64_t a, uint64_t b, bool is_unsigned)
 {
+    b &= 63;
     if (op == '<')
-        return b > 63 ? 0 : a << b;
-    if (is_unsigned)
-        return b > 63 ? 0 : a >> b;
-    return (uint64_t)((int64_t)a >> (b > 63 ? 63 : b));
+        return a << b;
+    return is_unsigned ? a >> b : (uint64_t)((int64_t)a >> b);
 }
 
 static bool compare(char op, char second, uint64_t a, uint64_t b, bool is_unsigned)
@@ -139,7 +138,7 @@ static bool compare(char op, char second, uint64_t a, uint64_t b, bool is_unsign
 static bool combine_ints(const struct operator* o, const struct ptx_value *a,
                          const struct ptx_value *b, struct ptx_value *out)
 {
-    bool is_unsigned = a->is_unsigned || b->is_unsigned;
+    bool is_unsigned = a->is_unsigned || b->is_unsigned || o->text[0] == '%';
     uint64_t x = a->bits;
     uint64_t y = b->bits;
     uint64_t r;
@@ -236,6 +235,7 @@ static bool parse_unary(struct ptx_parser *p, unsigned depth, struct ptx_value *
         if (!parse_unary(p, depth + 1, out))
             return false;
         out->bits = ~out->bits;
+        out->is_unsigned = true;
         return !out->is_float || ptx_fail(p, PTX_INVALID, line, "bad constant expression");
     }
     return parse_primary(p, depth + 1, out);

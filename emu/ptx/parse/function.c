@@ -150,6 +150,30 @@ static bool check_cluster(struct ptx_parser *p)
     return true;
 }
 
+/* Tests for a word that begins something else of the module: a declaration may end without ';'. */
+static bool is_module_word(enum ptx_modifier word)
+{
+    switch ((int)word) {
+    case MOD_entry:
+    case MOD_func:
+    case MOD_global:
+    case MOD_const:
+    case MOD_shared:
+    case MOD_local:
+    case MOD_tex:
+    case MOD_visible:
+    case MOD_extern:
+    case MOD_weak:
+    case MOD_common:
+    case MOD_version:
+    case MOD_file:
+    case MOD_section:
+    case MOD_alias:
+        return true;
+    }
+    return false;
+}
+
 static bool parse_directives(struct ptx_parser *p)
 {
     while (p->lexer.token.kind == PTX_TOKEN_DOT) {
@@ -157,6 +181,8 @@ static bool parse_directives(struct ptx_parser *p)
         enum ptx_modifier word = ptx_modifier_find(t.text, t.size);
         uint32_t ignored[3];
         bool ok = true;
+        if (is_module_word(word))
+            break;
         ptx_lexer_next(&p->lexer);
         if (word == MOD_maxntid)
             ok = parse_sizes(p, p->code->info.maxntid);
@@ -318,7 +344,9 @@ static bool parse_rest(struct ptx_parser *p, const struct ptx_token *name,
         code->result_count = head.result_count;
         copy_params(p, code);
     }
-    return ptx_expect(p, ';') && p->status == PTX_OK;
+    /* Without ';' something else of the module follows, or nothing. */
+    bool has_end = p->lexer.token.kind == PTX_TOKEN_DOT || p->lexer.token.kind == PTX_TOKEN_END;
+    return (has_end || ptx_expect(p, ';')) && p->status == PTX_OK;
 }
 
 /* .attribute(.unified(1, 2)) */

@@ -84,7 +84,10 @@ struct ptx_operand {
     bool is_single;
     bool is_minus;         /* a register after '-' */
     bool is_special;       /* a register that only needs to be read */
+    bool has_addend;       /* %r1+4, name+4: in `value` */
+    bool is_element;       /* of {..} */
     bool is_component;     /* of a vector: x, y, z or w */
+    bool is_grid;          /* %gridid, of which all sizes may be read */
     bool is_indexed;       /* a symbol with [index], in `value`; with a register, operand `first` */
     uint8_t selector_size; /* .b210: 1, .h10: 2 bytes an element; 0: no selector */
     uint8_t selector_count;
@@ -279,6 +282,11 @@ bool ptx_record_skip(struct ptx_parser *p, struct ptx_code *code);
 ptx_op ptx_register_new(struct ptx_parser *p, ptx_type type, uint32_t count);
 /* Reads what follows .reg. */
 bool ptx_parse_registers(struct ptx_parser *p);
+/* special.c: the special register of o->token. False: there is none; a failure is another thing. */
+bool ptx_parse_special(struct ptx_parser *p, struct ptx_operand *o);
+/* .x to .w, .r to .a: 0 to 3. */
+#define PTX_COMPONENT_NONE 99u
+unsigned ptx_component(const struct ptx_token *token);
 /* statement.c */
 bool ptx_parse_body(struct ptx_parser *p);
 /* emu/ptx/decode/decode.c: turn p->statement into instructions. */

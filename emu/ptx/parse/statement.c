@@ -2,30 +2,10 @@
  *
  * Function bodies: declarations, labels, instructions with their operands.
  */
-#include "emu/ptx/exec/special.h"
 #include "emu/ptx/parse/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const special_names[PTX_SPECIAL_COUNT] = {
-#define X(id, name) [PTX_SPECIAL_##id] = name,
-    PTX_SPECIALS32(X)
-#undef X
-};
-
-static const struct {
-    const char *name;
-    ptx_type type;
-    uint8_t fetch;
-} fetches[] = {
-    {"%clock", PTX_U32, PTX_FETCH_CLOCK},
-    {"%clock_hi", PTX_U32, PTX_FETCH_CLOCK_HI},
-    {"%clock64", PTX_U64, PTX_FETCH_CLOCK64},
-    {"%globaltimer", PTX_U64, PTX_FETCH_GLOBALTIMER},
-    {"%globaltimer_lo", PTX_U32, PTX_FETCH_GLOBALTIMER_LO},
-    {"%globaltimer_hi", PTX_U32, PTX_FETCH_GLOBALTIMER_HI},
-};
 
 static struct ptx_operand *operand_new(struct ptx_parser *p)
 {
@@ -43,89 +23,6 @@ static struct ptx_operand *operand_new(struct ptx_parser *p)
     return o;
 }
 
-/* %pm0 to %pm7, and %pm0_64. */
-static bool parse_counter(struct ptx_operand *o, const char *name)
-{
-    if (strncmp(name, "%pm", 3) != 0 || name[3] < '0' || name[3] > '7')
-        return false;
-    bool wide = strcmp(name + 4, "_64") == 0;
-    if (name[4] && !wide)
-        return false;
-    o->type = wide ? PTX_U64 : PTX_U32;
-    o->fetch = PTX_FETCH_PM;
-    return true;
-}
-
-/* %envreg0 to %envreg31 are 0, but for 1 and 2: a cooperative launch has its workspace there. */
-static bool is_plain_envreg(const char *name, uint32_t size)
-{
-    if (size < 8 || size > 9 || memcmp(name, "%envreg", 7) != 0 || name[7] < '0' || name[7] > '9')
-        return false;
-    return size == 9 || (name[7] != '1' && name[7] != '2');
-}
-
-/* %tid.x and the like; the component's token is taken. */
-static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
-{
-    char name[32];
-    uint32_t size = o->token.size;
-    const struct ptx_token *t = &p->lexer.token;
-
-    if (size + 3 > sizeof(name))
-        return false;
-    memcpy(name, o->token.text, size);
-    if (is_plain_envreg(name, size))
-        size = 7;
-    name[size] = 0;
-    o->kind = PTX_OPERAND_REG;
-    for (size_t i = 0; i < sizeof(fetches) / sizeof(fetches[0]); i++)
-        if (strcmp(name, fetches[i].name) == 0) {
-            o->type = fetches[i].type;
-            o->fetch = (int8_t)fetches[i].fetch;
-            return true;
-        }
-    if (parse_counter(o, name))
-        return true;
-    o->is_special = true;
-    if (strcmp(name, "%current_graph_exec") == 0) { /* no launch is a graph's own */
-        o->type = PTX_U64;
-        o->op = ptx_pool_value(p, 0, 8);
-        return true;
-    }
-    if (strcmp(name, "%gridid") == 0) {
-        o->op = PTX_SPECIAL_GRIDID * 128u | PTX_BASE_SPECIAL;
-        o->type = PTX_U64;
-        return true;
-    }
-    if (t->kind == PTX_TOKEN_DOT && t->size == 1) {
-        name[size++] = '.';
-        name[size++] = t->text[0];
-        name[size] = 0;
-    }
-    for (unsigned i = 0; i < PTX_SPECIAL_COUNT; i++) {
-        if (strcmp(name, special_names[i]) != 0)
-            continue;
-        p->module->uses_reserved |=
-            i >= PTX_SPECIAL_RESERVED_SMEM_BEGIN && i <= PTX_SPECIAL_RESERVED_SMEM_1;
-        o->is_component = name[size - 2] == '.';
-        if (o->is_component)
-            ptx_lexer_next(&p->lexer);
-        o->op = ptx_special_op(i);
-        o->type = i == PTX_SPECIAL_IS_EXPLICIT_CLUSTER ? PTX_PRED : PTX_U32;
-        return true;
-    }
-    return false;
-}
-
-static unsigned component(const struct ptx_token *t)
-{
-    static const char letters[] = "xyzwrgba";
-
-    if (t->kind != PTX_TOKEN_DOT || t->size != 1 || !strchr(letters, t->text[0]))
-        return 99;
-    return (unsigned)(strchr(letters, t->text[0]) - letters) % 4;
-}
-
 static unsigned register_bytes(ptx_type type)
 {
     unsigned size = ptx_type_size(type);
@@ -136,7 +33,7 @@ static unsigned register_bytes(ptx_type type)
 static void parse_register(struct ptx_parser *p, struct ptx_operand *o, struct ptx_symbol *s)
 {
     unsigned unit = register_bytes(s->type);
-    unsigned which = component(&p->lexer.token);
+    unsigned which = ptx_component(&p->lexer.token);
 
     o->kind = PTX_OPERAND_REG;
     o->type = s->type;
@@ -195,8 +92,8 @@ static bool parse_name(struct ptx_parser *p, struct ptx_operand *o)
         return true;
     }
     if (!s && name.text[0] == '%') {
-        if (parse_special(p, o))
-            return true;
+        if (ptx_parse_special(p, o))
+            return p->status == PTX_OK;
         return ptx_fail(p, PTX_INVALID, name.line, "unknown register '%.*s'", (int)name.size,
                         name.text);
     }
@@ -267,6 +164,9 @@ static bool parse_atom(struct ptx_parser *p, struct ptx_operand *o)
         return false;
     if (o->is_minus && o->kind != PTX_OPERAND_REG)
         return ptx_fail_expected(p, "a register");
+    o->has_addend = ptx_lexer_is(&p->lexer, '+');
+    if (o->kind == PTX_OPERAND_REG && o->has_addend)
+        return ptx_parse_addend(p, &o->value);
     if (o->kind != PTX_OPERAND_SYMBOL)
         return true;
     return ptx_lexer_take(&p->lexer, '[') ? parse_index(p, o) : ptx_parse_addend(p, &o->value);
@@ -284,6 +184,7 @@ static bool parse_elements(struct ptx_parser *p, struct ptx_operand *o, char clo
         struct ptx_operand *element = operand_new(p);
         if (!element || !parse_atom(p, element))
             return false;
+        element->is_element = close == '}';
         if (element->first) /* elements lie side by side */
             return ptx_fail_expected(p, "a constant index");
         o->count++;
@@ -324,11 +225,19 @@ static bool parse_address(struct ptx_parser *p, struct ptx_operand *o)
     o->first = (uint16_t)(base - p->statement.operands);
     if (!parse_atom(p, base))
         return false;
-    if (base->kind == PTX_OPERAND_REG && !ptx_parse_addend(p, &o->value))
-        return false;
+    if (base->kind == PTX_OPERAND_REG) {
+        o->value = base->value;
+        base->has_addend = false;
+    }
     if (ptx_lexer_take(&p->lexer, ','))
         return parse_address_rest(p, o);
     return ptx_expect(p, ']');
+}
+
+/* Other instructions have no lists: there '(' begins an expression. */
+static bool is_call(const struct ptx_token *opcode)
+{
+    return opcode->size == 4 && memcmp(opcode->text, "call", 4) == 0;
 }
 
 static bool parse_operand(struct ptx_parser *p)
@@ -341,7 +250,7 @@ static bool parse_operand(struct ptx_parser *p)
         o->kind = PTX_OPERAND_VECTOR;
         return parse_elements(p, o, '}');
     }
-    if (ptx_lexer_take(&p->lexer, '(')) {
+    if (is_call(&p->statement.opcode) && ptx_lexer_take(&p->lexer, '(')) {
         o->kind = PTX_OPERAND_LIST;
         return parse_elements(p, o, ')');
     }
@@ -451,15 +360,46 @@ static bool parse_targets(struct ptx_parser *p, const struct ptx_token *name)
     return p->status == PTX_OK && ptx_expect(p, ';');
 }
 
-/* name: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b32 _);
+/* (...), of parameters or of a directive. */
+static bool skip_parens(struct ptx_parser *p)
+{
+    while (p->lexer.token.kind != PTX_TOKEN_END && !ptx_lexer_is(&p->lexer, ')') &&
+           !ptx_lexer_is(&p->lexer, ';'))
+        ptx_lexer_next(&p->lexer);
+    return ptx_expect(p, ')');
+}
+
+/* name: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b32 _) .noreturn;
  * An indirect call takes its shape from its own operands, so only the syntax is looked at. */
 static bool parse_prototype(struct ptx_parser *p, const struct ptx_token *name)
 {
-    struct ptx_symbol *s = ptx_symbol_add(p, name, PTX_SYMBOL_PROTO);
-
-    while (p->lexer.token.kind != PTX_TOKEN_END && !ptx_lexer_is(&p->lexer, ';'))
+    ptx_lexer_next(&p->lexer);
+    if (!ptx_symbol_add(p, name, PTX_SYMBOL_PROTO))
+        return false;
+    if (ptx_lexer_take(&p->lexer, '(') && !skip_parens(p))
+        return false;
+    if (p->lexer.token.kind != PTX_TOKEN_NAME)
+        return ptx_fail_expected(p, "'_'");
+    ptx_lexer_next(&p->lexer);
+    if (ptx_lexer_take(&p->lexer, '(') && !skip_parens(p))
+        return false;
+    while (p->lexer.token.kind == PTX_TOKEN_DOT || p->lexer.token.kind == PTX_TOKEN_INT)
         ptx_lexer_next(&p->lexer);
-    return s && ptx_expect(p, ';');
+    return ptx_expect(p, ';');
+}
+
+/* name: .calltargets f, g; */
+static bool parse_call_targets(struct ptx_parser *p, const struct ptx_token *name)
+{
+    ptx_lexer_next(&p->lexer);
+    if (!ptx_symbol_add(p, name, PTX_SYMBOL_PROTO))
+        return false;
+    do {
+        if (p->lexer.token.kind != PTX_TOKEN_NAME)
+            return ptx_fail_expected(p, "a function");
+        ptx_lexer_next(&p->lexer);
+    } while (ptx_lexer_take(&p->lexer, ','));
+    return ptx_expect(p, ';');
 }
 
 static bool parse_after_label(struct ptx_parser *p, const struct ptx_token *name)
@@ -472,8 +412,10 @@ static bool parse_after_label(struct ptx_parser *p, const struct ptx_token *name
         ptx_lexer_next(&p->lexer);
         return parse_targets(p, name);
     }
-    if (word == MOD_callprototype || word == MOD_calltargets)
+    if (word == MOD_callprototype)
         return parse_prototype(p, name);
+    if (word == MOD_calltargets)
+        return parse_call_targets(p, name);
     return ptx_label_add(p, name);
 }
 

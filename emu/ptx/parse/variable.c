@@ -39,9 +39,8 @@ static bool parse_attribute_list(struct ptx_parser *p, struct ptx_declaration *d
                  !ptx_parse_number(p, &name) || !ptx_expect(p, ')'))
             return false;
     } while (ptx_lexer_take(&p->lexer, ','));
-    if (d->is_managed && (d->space != PTX_SPACE_GLOBAL || d->is_const || p->code))
-        return ptx_fail(p, PTX_INVALID, p->lexer.token.line,
-                        "'.managed' is for .global variables of the module");
+    if (d->is_managed && (d->space != PTX_SPACE_GLOBAL || d->is_const))
+        return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "'.managed' is for .global variables");
     return ptx_expect(p, ')');
 }
 
@@ -87,7 +86,7 @@ bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d)
             has_type = true;
         } else if (ptx_reference_type(d, word)) {
             has_type = true;
-        } else if (!parse_attributes(p, d, word)) {
+        } else if ((has_type && word == MOD_attribute) || !parse_attributes(p, d, word)) {
             return ptx_fail(p, PTX_UNSUPPORTED, t.line, "unsupported '.%.*s' in a declaration",
                             (int)t.size, t.text);
         }
@@ -197,7 +196,12 @@ static bool parse_address_value(struct ptx_parser *p, struct init *init, uint64_
     bool generic = p->lexer.token.size == 7 && memcmp(p->lexer.token.text, "generic", 7) == 0;
     uint64_t addend = 0;
     struct ptx_token name;
+    char kind = ptx_type_class(init->type);
 
+    if (mask ? kind != 'u' : (kind != 'u' && kind != 's') || init->size < 4)
+        return ptx_fail(p, PTX_INVALID, p->lexer.token.line,
+                        "'%s' cannot hold an address so: .u64, or bytes of it in .u8",
+                        init->var->info.name);
     if (generic) {
         ptx_lexer_next(&p->lexer);
         if (!ptx_expect(p, '('))
@@ -289,12 +293,23 @@ static bool take_numbers(struct ptx_parser *p, struct init *init)
     return true;
 }
 
+/* Integers are no floats, nor the other way round. */
+static bool put_value(struct ptx_parser *p, struct init *init, const struct ptx_value *v)
+{
+    char kind = ptx_type_class(init->type);
+
+    if (v->is_float ? kind != 'f' && kind != 'b' : kind == 'f')
+        return ptx_fail(p, PTX_INVALID, p->lexer.token.line,
+                        "an initial value of '%s' has another type", init->var->info.name);
+    return put_element(p, init, convert_literal(init, v));
+}
+
 static bool parse_value(struct ptx_parser *p, struct init *init)
 {
     struct ptx_value v;
 
     if (take_literal(p, &v))
-        return put_element(p, init, convert_literal(init, &v)) && take_numbers(p, init);
+        return put_value(p, init, &v) && take_numbers(p, init);
     if (!is_constant_next(p))
         return parse_address_value(p, init, 0);
     if (is_mask_next(p)) { /* 0xff00(name): one byte of an address */
@@ -303,7 +318,7 @@ static bool parse_value(struct ptx_parser *p, struct init *init)
         ptx_lexer_next(&p->lexer);
         return parse_address_value(p, init, mask) && ptx_expect(p, ')');
     }
-    return ptx_parse_value(p, &v) && put_element(p, init, convert_literal(init, &v));
+    return ptx_parse_value(p, &v) && put_value(p, init, &v);
 }
 
 /* Inner braces fill one row of the array at their depth; what they leave out is zero. */
@@ -343,7 +358,8 @@ static bool parse_initialiser(struct ptx_parser *p, struct ptx_var *var,
                               const struct ptx_declaration *d)
 {
     struct init init = {.var = var, .size = ptx_type_size(d->type), .type = d->type};
-    bool ok = init.size && init.size <= 8 && d->type != PTX_PRED;
+    bool is_half = ptx_type_class(d->type) == 'f' && d->type != PTX_F32 && d->type != PTX_F64;
+    bool ok = init.size && init.size <= 8 && d->type != PTX_PRED && !is_half;
 
     memcpy(init.dimensions, d->dimensions, sizeof(init.dimensions));
     init.dimension_count = d->dimension_count;
@@ -532,6 +548,8 @@ bool ptx_parse_variables(struct ptx_parser *p, enum ptx_modifier space, enum ptx
                                                          : PTX_SPACE_GLOBAL;
     if (!ptx_parse_declaration(p, &d))
         return false;
+    if (d.type == PTX_PRED && !d.kind)
+        return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "a predicate must be a register");
     do {
         if (!ptx_parse_declarator(p, &d))
             return false;

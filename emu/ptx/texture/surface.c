@@ -162,9 +162,8 @@ void ptx_run_surface_store(struct ptx_warp *w, const struct ptx_insn *i)
 
 /* ---- sured ---- */
 
-static uint64_t reduced(const struct ptx_surface_insn *s, uint64_t old, uint64_t b)
+static uint64_t reduced(const struct ptx_surface_insn *s, bool is_signed, uint64_t old, uint64_t b)
 {
-    bool is_signed = ptx_type_class(s->type) == 's';
     bool is_wide = ptx_type_size(s->type) == 8;
     int64_t so = is_wide ? (int64_t)old : (int32_t)old, sb = is_wide ? (int64_t)b : (int32_t)b;
     bool less = is_signed ? sb < so : b < old;
@@ -183,18 +182,26 @@ static uint64_t reduced(const struct ptx_surface_insn *s, uint64_t old, uint64_t
     }
 }
 
-static void reduce(const struct ptx_surface_insn *s, uint8_t *p, uint64_t b)
+/* Formatted reductions take the sign from the image. */
+static void reduce(const struct ptx_surface_insn *s, const struct ptx_image *image, uint8_t *p,
+                   uint64_t b)
 {
+    bool is_signed = s->is_formatted
+                         ? image->channel >= PTX_CHANNEL_S8 && image->channel <= PTX_CHANNEL_S32
+                         : ptx_type_class(s->type) == 's';
+
     if (ptx_type_size(s->type) == 8) {
         uint64_t old = __atomic_load_n((uint64_t *)(void *)p, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n((uint64_t *)(void *)p, &old, reduced(s, old, b), true,
-                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        while (!__atomic_compare_exchange_n((uint64_t *)(void *)p, &old,
+                                            reduced(s, is_signed, old, b), true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
             ;
         return;
     }
     uint32_t old = __atomic_load_n((uint32_t *)(void *)p, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n((uint32_t *)(void *)p, &old, (uint32_t)reduced(s, old, b),
-                                        true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (!__atomic_compare_exchange_n((uint32_t *)(void *)p, &old,
+                                        (uint32_t)reduced(s, is_signed, old, b), true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
 }
 
@@ -213,6 +220,6 @@ void ptx_run_surface_reduce(struct ptx_warp *w, const struct ptx_insn *i)
             return;
         }
         if (p)
-            reduce(s, p, get_register(w, s->value[0], s->reg, l));
+            reduce(s, image, p, get_register(w, s->value[0], s->reg, l));
     }
 }

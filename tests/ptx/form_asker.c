@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ptx_forms TARGET < FORMS > ANSWERS
+ * form_asker TARGET < FORMS > ANSWERS
  *
  * Tells which instructions the engine accepts. FORMS: lines of PTX up to a line "%%", the begin of
  * a module and of a function, then an instruction a line. ANSWERS has a line for each: empty when
