@@ -136,8 +136,7 @@ static cudaError_t copy_rows(struct cudart_side to, struct cudart_side from, siz
     if ((to.array || from.array) &&
         cudart_array_row(&element, &columns, to.array ? to.array : from.array))
         return cudart_last();
-    if ((!to.array && width > to.pitch && height > 1) ||
-        (!from.array && width > from.pitch && height > 1))
+    if (height && ((!to.array && width > to.pitch) || (!from.array && width > from.pitch)))
         return cudart_fail(cudaErrorInvalidPitchValue);
     if (width % element || (to.array && to.x % element) || (from.array && from.x % element))
         return cudart_fail(cudaErrorInvalidValue);

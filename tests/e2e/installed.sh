@@ -14,6 +14,12 @@ library=$(dirname "$(find moved -name libtracesmith.so)")
 LD_LIBRARY_PATH=$library "$TEST_PROGRAMS/use_library" t.sbt >out || fail "library: $(cat out)"
 grep -q '^diff 0, replay 0, [1-9]' out || fail "library: $(cat out)"
 
+# Its CUDA runtime library is found by each of its names.
+tracesmith emu -- python3 -c 'import ctypes
+for name in "libcudart.so", "libcudart.so.12", "libcudart.so.13":
+    count = ctypes.c_int()
+    assert ctypes.CDLL(name).cudaGetDeviceCount(ctypes.byref(count)) == 0 and count.value == 1, name' || fail 'no cudart'
+
 # Without the software GPU the message says what is missing and what to do.
 rm -r "$library/tracesmith/emu"
 status 2 tsreplay --device emu t.sbt

@@ -115,6 +115,9 @@ static void rows(void)
     CHECK_EQ_MEM(target, wanted, SIZE);
     FAILS(cudaMemcpy2D(a, 10, source, WIDTH, 20, 5, cudaMemcpyHostToDevice),
           cudaErrorInvalidPitchValue);
+    FAILS(cudaMemcpy2D(a, 40, source, 19, 20, 1, cudaMemcpyHostToDevice),
+          cudaErrorInvalidPitchValue);
+    CHECK_EQ_INT(cudaGetLastError(), cudaErrorInvalidPitchValue);
     OK(cudaMemcpy2D(a, 10, source, WIDTH, 20, 0, cudaMemcpyHostToDevice));
     OK(cudaFree(a));
 }
