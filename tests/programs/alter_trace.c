@@ -8,6 +8,7 @@
  *   position N P     another place on its stream
  *   slot N I:VALUE   another value of slot I
  *   argument N I:VALUE  another word I in the kernel's arguments
+ *   data N I:VALUE   another word I in the record's bytes
  *   cut [N]          no trailer, and only the first N records
  *   head N           only the first N records
  *   lost N           N records were lost
@@ -41,14 +42,16 @@ static void alter(const struct wish *wish, struct sbt_record *record, uint64_t *
         slots[wish->slot] = wish->value;
 }
 
-/* Replaces a word of the kernel's arguments. */
-static void alter_argument(struct trace_edit *e, const struct wish *wish, struct sbt_record *record)
+/* Replaces a word of the record's bytes, or of those that are the kernel's arguments. */
+static void alter_data(struct trace_edit *e, const struct wish *wish, struct sbt_record *record)
 {
     static uint8_t data[65536];
     int index = sbt_schema_role(sbt_reader_schema(e->r, record->type), SBT_ROLE_ARGUMENTS);
-    size_t at = index < 0 ? 0 : (size_t)(record->slots[index] >> 32) + 8 * (size_t)wish->slot;
+    size_t at = 8 * (size_t)wish->slot;
 
-    if (index < 0 || record->data_size > sizeof(data) || at + 8 > record->data_size)
+    if (is(wish, "argument"))
+        at += index < 0 ? sizeof(data) : (size_t)(record->slots[index] >> 32);
+    if (record->data_size > sizeof(data) || at + 8 > record->data_size)
         return;
     memcpy(data, record->data, record->data_size);
     memcpy(data + at, &wish->value, 8);
@@ -120,8 +123,8 @@ static int copy_all(struct trace_edit *e, const struct wish *wish)
         copy.slots = slots;
         if (wanted)
             alter(wish, &copy, slots);
-        if (wanted && is(wish, "argument"))
-            alter_argument(e, wish, &copy);
+        if (wanted && (is(wish, "argument") || is(wish, "data")))
+            alter_data(e, wish, &copy);
         if (wanted && is(wish, "remove")) {
             removed++;
             continue;

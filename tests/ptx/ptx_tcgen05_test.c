@@ -62,26 +62,26 @@ static void test_move(unsigned shape, unsigned repeat, bool packs, bool stores)
     unsigned split = shape == 4 ? 200 : 0;
     unsigned upper = s->lanes == 16 && repeat % 4 == 2 ? 16 : 0;
     char warp[16384], thread[] = "";
-    size_t used = (size_t)sprintf(warp, "add.u32 %%r12, %%r20, %u;\n", start | upper << 16);
+    size_t used = append(warp, "add.u32 %%r12, %%r20, %u;\n", start | upper << 16);
 
     for (unsigned k = 0; k < count && stores; k++)
-        used += (size_t)sprintf(warp + used, "ld.global.b32 %%q%u, [%%d3+%u];\n", k, 4 * k);
+        used += append(warp + used, "ld.global.b32 %%q%u, [%%d3+%u];\n", k, 4 * k);
     used +=
-        (size_t)sprintf(warp + used, "tcgen05.%s.sync.aligned.%s.x%u%s.b32 ", stores ? "st" : "ld",
+        append(warp + used, "tcgen05.%s.sync.aligned.%s.x%u%s.b32 ", stores ? "st" : "ld",
                         s->name, repeat, packs ? (stores ? ".unpack::16b" : ".pack::16b") : "");
     if (!stores)
         used += list(warp + used, 0, count);
-    used += (size_t)sprintf(warp + used, stores ? "[%%r12]" : ", [%%r12]");
+    used += append(warp + used, stores ? "[%%r12]" : ", [%%r12]");
     if (split)
-        used += (size_t)sprintf(warp + used, ", %u", split);
+        used += append(warp + used, ", %u", split);
     if (stores) {
-        used += (size_t)sprintf(warp + used, ", ");
+        used += append(warp + used, ", ");
         used += list(warp + used, 0, count);
     }
     used +=
-        (size_t)sprintf(warp + used, ";\ntcgen05.wait::%s.sync.aligned;\n", stores ? "st" : "ld");
+        append(warp + used, ";\ntcgen05.wait::%s.sync.aligned;\n", stores ? "st" : "ld");
     for (unsigned k = 0; k < count && !stores; k++)
-        used += (size_t)sprintf(warp + used, "st.global.b32 [%%d3+%u], %%q%u;\n", 4 * k, k);
+        used += append(warp + used, "st.global.b32 [%%d3+%u], %%q%u;\n", 4 * k, k);
     draw_cells();
     for (unsigned k = 0; k < 128 * 128; k++)
         words[k] = draw();
@@ -374,28 +374,28 @@ static bool is_masked(const struct product *p, unsigned block, unsigned lane)
 
 static void write_product(const struct product *p, char *out)
 {
-    size_t used = (size_t)sprintf(out, "add.u32 %%r12, %%r20, %u; add.u32 %%r13, %%r20, %u;\n",
+    size_t used = append(out, "add.u32 %%r12, %%r20, %u; add.u32 %%r13, %%r20, %u;\n",
                                   D_AT | p->row_base << 16, A_CELLS_AT | p->row_base << 16);
 
-    used += (size_t)sprintf(out + used, "add.u32 %%r14, %%r20, %u; add.u32 %%r15, %%r20, %u;\n",
+    used += append(out + used, "add.u32 %%r14, %%r20, %u; add.u32 %%r15, %%r20, %u;\n",
                             SCALES_A, SCALES_B);
-    used += (size_t)sprintf(out + used, "tcgen05.mma%s.cta_group::%u.kind::%s",
+    used += append(out + used, "tcgen05.mma%s.cta_group::%u.kind::%s",
                             p->is_stationary ? ".ws" : "", p->group, p->kind);
     if (p->scales)
-        used += (size_t)sprintf(out + used, ".block_scale.scale_vec::%uX", p->scales);
-    used += (size_t)sprintf(out + used, "%s [%%r12], %s, %%d6, %%r21",
+        used += append(out + used, ".block_scale.scale_vec::%uX", p->scales);
+    used += append(out + used, "%s [%%r12], %s, %%d6, %%r21",
                             p->is_stationary ? ".collector::b1::fill" : ".collector::a::discard",
                             p->a_in_memory ? "[%r13]" : "%d5");
     if (p->scales)
-        used += (size_t)sprintf(out + used, ", [%%r14], [%%r15]");
+        used += append(out + used, ", [%%r14], [%%r15]");
     if (p->masks)
-        used += (size_t)sprintf(out + used, p->group == 1 ? ", {%%r22,%%r22,%%r22,%%r22}"
+        used += append(out + used, p->group == 1 ? ", {%%r22,%%r22,%%r22,%%r22}"
                                                           : ", {%%r22,%%r22,%%r22,%%r22,%%r23,"
                                                             "%%r23,%%r23,%%r23}");
-    used += (size_t)sprintf(out + used, ", %%p3");
+    used += append(out + used, ", %%p3");
     if (p->shrink)
-        used += (size_t)sprintf(out + used, ", %u", p->shrink);
-    sprintf(out + used, ";\n");
+        used += append(out + used, ", %u", p->shrink);
+    append(out + used, ";\n");
 }
 
 static bool try_product(const struct product *p)

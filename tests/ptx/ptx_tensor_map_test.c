@@ -575,6 +575,15 @@ static void test_im2col(unsigned round)
 
 /* ---- clusters ---- */
 
+static char *place_of(const char *what, char *text)
+{
+    char *at = strstr(text, what);
+
+    if (!at)
+        abort();
+    return at;
+}
+
 /* Block 1 of four loads for blocks 0, 2 and 3; each hears of it at its own barrier. With
  * .cta_group::2 the barriers of the blocks with even numbers hear of both of their pairs. */
 static void test_multicast(bool pairs)
@@ -597,12 +606,12 @@ static void test_multicast(bool pairs)
     char text[4096];
     struct ptx_module *m;
 
-    snprintf(text, sizeof(text), parts[0], pairs ? "sm_100a" : "sm_90", pairs ? "eq.u32" : "eq.u32",
+    snprintf(text, sizeof(text), parts[0], pairs ? "sm_100a" : "sm_90", "eq.u32",
              pairs ? "32" : "16", pairs ? "15" : "13", pairs ? ".cta_group::2" : "");
     if (pairs) { /* the odd ones have nothing to wait for */
-        char *at = strstr(text, "setp.eq.u32 %p3, %r1, 1;");
+        char *at = place_of("setp.eq.u32 %p3, %r1, 1;", text);
         memcpy(at, "and.b32 %r9, %r1, 1;    ", 24);
-        at = strstr(text, "mov.u32 %r4, 32;");
+        at = place_of("mov.u32 %r4, 32;", text);
         memmove(at + 25, at, strlen(at) + 1);
         memcpy(at, "setp.ne.u32 %p3, %r9, 0; ", 25);
     }

@@ -9,6 +9,7 @@
 #include "tests/ptx/ptx_harness.h"
 #include "tests/unit/check.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,13 +38,24 @@ static uint32_t draw(void)
 
 /* ---- kernels ---- */
 
+/* Returns how many characters it has written. */
+__attribute__((format(printf, 2, 3))) static size_t append(char *out, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    int count = vsprintf(out, format, list);
+    va_end(list);
+    return (size_t)count;
+}
+
 static size_t list(char *out, unsigned first, unsigned count)
 {
-    size_t used = (size_t)sprintf(out, "{");
+    size_t used = append(out, "{");
 
     for (unsigned k = 0; k < count; k++)
-        used += (size_t)sprintf(out + used, "%s%%q%u", k ? "," : "", first + k);
-    return used + (size_t)sprintf(out + used, "}");
+        used += append(out + used, "%s%%q%u", k ? "," : "", first + k);
+    return used + append(out + used, "}");
 }
 
 /* Loops over tensor memory, 32 columns at a time. %r1: thread; %r20: address of tensor memory with
@@ -51,21 +63,21 @@ static size_t list(char *out, unsigned first, unsigned count)
 static size_t write_loop(char *out, bool stores, const char *label)
 {
     size_t used =
-        (size_t)sprintf(out,
+        append(out,
                         "mov.u32 %%r10, 0;\n%s: mad.wide.u32 %%d9, %%r10, 512, %%d2;\n"
                         "mad.wide.u32 %%d9, %%r1, 4, %%d9; add.u32 %%r11, %%r20, %%r10;\n",
                         label);
 
     for (unsigned k = 0; k < 32 && stores; k++)
-        used += (size_t)sprintf(out + used, "ld.global.b32 %%q%u, [%%d9+%u];\n", k, 512 * k);
-    used += (size_t)sprintf(out + used, stores ? "tcgen05.st.sync.aligned.32x32b.x32.b32 [%%r11], "
+        used += append(out + used, "ld.global.b32 %%q%u, [%%d9+%u];\n", k, 512 * k);
+    used += append(out + used, stores ? "tcgen05.st.sync.aligned.32x32b.x32.b32 [%%r11], "
                                                : "tcgen05.ld.sync.aligned.32x32b.x32.b32 ");
     used += list(out + used, 0, 32);
-    used += (size_t)sprintf(out + used, stores ? ";\ntcgen05.wait::st.sync.aligned;\n"
+    used += append(out + used, stores ? ";\ntcgen05.wait::st.sync.aligned;\n"
                                                : ", [%%r11];\ntcgen05.wait::ld.sync.aligned;\n");
     for (unsigned k = 0; k < 32 && !stores; k++)
-        used += (size_t)sprintf(out + used, "st.global.b32 [%%d9+%u], %%q%u;\n", 512 * k, k);
-    return used + (size_t)sprintf(out + used,
+        used += append(out + used, "st.global.b32 [%%d9+%u], %%q%u;\n", 512 * k, k);
+    return used + append(out + used,
                                   "add.u32 %%r10, %%r10, 32; setp.lt.u32 %%p1, %%r10, 512;\n"
                                   "@%%p1 bra %s;\n",
                                   label);
@@ -76,7 +88,7 @@ static size_t write_loop(char *out, bool stores, const char *label)
  */
 static void write_kernel(char *out, unsigned group, const char *warp, const char *thread)
 {
-    size_t used = (size_t)sprintf(
+    size_t used = append(
         out,
         ".version 8.8\n.target sm_100a\n.address_size 64\n.extern .shared .align 1024 .b8 s[];\n"
         ".visible .entry k(.param .u64 image, .param .u64 cells, .param .u64 ops, .param .u64 regs)"
@@ -105,7 +117,7 @@ static void write_kernel(char *out, unsigned group, const char *warp, const char
         IMAGE_SIZE, (unsigned)sizeof(memory_cells), IMAGE_SIZE, group, group);
 
     used += write_loop(out + used, true, "E");
-    used += (size_t)sprintf(
+    used += append(
         out + used,
         "tcgen05.fence::before_thread_sync; bar.sync 0; barrier.cluster.arrive.aligned;\n"
         "barrier.cluster.wait.aligned; tcgen05.fence::after_thread_sync;\n%s\n@%%p5 bra F;\n%s\n"
@@ -116,7 +128,7 @@ static void write_kernel(char *out, unsigned group, const char *warp, const char
         "tcgen05.fence::after_thread_sync; bar.sync 0;\n",
         warp, thread, group == 2 ? 3 : 1, group);
     used += write_loop(out + used, false, "G");
-    sprintf(out + used,
+    append(out + used,
             "bar.sync 0; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
             "setp.ge.u32 %%p3, %%r1, 32; @%%p3 bra H; and.b32 %%r20, %%r20, 65535;\n"
             "tcgen05.dealloc.cta_group::%u.sync.aligned.b32 %%r20, 512;\nH: ret;\n}\n",

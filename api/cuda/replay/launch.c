@@ -3,7 +3,7 @@
  * Replay of launches: the argument block goes back whole and with its exact size (the driver
  * refuses one with padding after the last argument). Where addresses could not be had, words of
  * the block that point into memory that is elsewhere are translated; so are handles of textures and
- * surfaces (texture.c).
+ * surfaces (texture.c), and tensor maps (tensor_map.c).
  */
 #include "api/cuda/replay/state.h"
 
@@ -35,6 +35,7 @@ void cuda_read_block(struct cuda_args *args, uint32_t slot, CUfunction function,
     if (out->size)
         memcpy(out->bytes, bytes, out->size);
     translate(&args->replay->memory, out);
+    cuda_tensor_maps_translate(args->replay, bytes, out->bytes, out->size);
     args->error = cuda_textures_translate(args->replay, function, out->bytes, out->size);
 }
 

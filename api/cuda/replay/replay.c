@@ -38,6 +38,7 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_place_finish(replay);
     tsm_map_finish(&replay->objects);
     cuda_textures_finish(replay);
+    cuda_tensor_maps_finish(replay);
     cuda_arrays_finish(replay);
     cuda_library_close(&replay->library);
     pthread_mutex_destroy(&replay->streams_lock);

@@ -311,6 +311,26 @@ int cuda_textures_translate(struct cuda_replay *replay, CUfunction function, uin
                             size_t size);
 void cuda_textures_finish(struct cuda_replay *replay);
 
+/* ---- tensor maps (tensor_map.c) ---- */
+
+#define CUDA_TENSOR_MAP_SIZE 128u
+
+struct cuda_tensor_map {
+    uint8_t recorded[CUDA_TENSOR_MAP_SIZE], actual[CUDA_TENSOR_MAP_SIZE];
+};
+
+/* Maps that are not the recorded ones. */
+struct cuda_tensor_maps {
+    struct tsm_map places; /* hash of the recorded bytes -> place in the list */
+    struct cuda_tensor_map *list;
+    size_t count, capacity;
+};
+
+/* Put the replay's maps where a block of arguments was recorded with others. */
+void cuda_tensor_maps_translate(const struct cuda_replay *replay, const uint8_t *recorded,
+                                uint8_t *block, size_t size);
+void cuda_tensor_maps_finish(struct cuda_replay *replay);
+
 /* ---- functions of the program that the GPU called (function.c) ---- */
 
 struct cuda_functions {
@@ -661,6 +681,7 @@ struct cuda_replay {
 
     struct tsm_map objects; /* object type << 56 | id -> raw value, 0: gone */
     struct cuda_textures textures;
+    struct cuda_tensor_maps tensor_maps;
     struct cuda_arrays arrays;
     struct tsm_map execs;        /* id -> struct cuda_exec *, of those that concern the program */
     struct tsm_map graph_memory; /* address -> size */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Describes texture and surface objects. A resource is a union: only the members of its own type
- * are read, and the fields of the others are 0.
+ * are read, and the fields of the others are 0. Of a tensor map that gets another address, what it was
+ * before is kept, too: replay has no other way to find its own.
  */
 #include "api/cuda/source/source.h"
 
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
 #include "api/cuda/source/encode.h"
+#include "capture/lock.h"
 
 /* The fields resource to resource_flags. NULL: the call failed. */
 static void append_resource(struct tsm_call *call, const CUDA_RESOURCE_DESC *r)
@@ -83,4 +86,24 @@ void cuda_after_surface(struct tsm_call *call, bool ok, const CUDA_RESOURCE_DESC
     tsm_call_slot(call,
                   is_array ? cuda_id(CUDA_OBJECT_ARRAY, CUDA_SLOT(resource->res.array.hArray)) : 0);
     tsm_call_slot(call, ok ? resource->flags : 0);
+}
+
+CUresult hook_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
+{
+    struct tsm_call call;
+    CUtensorMap before;
+    CUresult returned;
+    bool is_kept;
+
+    if (!tsm_call_begin(&call, TYPE_cuTensorMapReplaceAddress))
+        return real.cuTensorMapReplaceAddress(tensorMap, globalAddress);
+    is_kept = tsm_memory_read(&before, CUDA_SLOT(tensorMap), sizeof(before));
+    returned = real.cuTensorMapReplaceAddress(tensorMap, globalAddress);
+    is_kept = is_kept && returned == CUDA_SUCCESS;
+    tsm_call_returned(&call, returned, returned != CUDA_SUCCESS);
+    tsm_call_bytes(&call, is_kept ? tensorMap : NULL, is_kept ? sizeof(*tensorMap) : 0);
+    tsm_call_slot(&call, CUDA_SLOT(globalAddress));
+    tsm_call_bytes(&call, is_kept ? &before : NULL, is_kept ? sizeof(before) : 0);
+    tsm_call_commit(&call);
+    return returned;
 }

@@ -27,12 +27,13 @@ static uint8_t take_scales(struct ptx_parser *p, enum ptx_tensor_kind kind)
                                               MOD_block16,      MOD_block32,      MOD_COUNT};
     int word = ptx_take_one(p, words);
     bool is_wide = kind == PTX_TENSOR_KIND_MXF8F6F4;
-    uint8_t scales = (uint8_t)(word == 4 ? (is_wide ? 1 : 2) : word == 3 ? 4 : 1 << word);
+    uint8_t scales;
 
     if (word < 0 && kind == PTX_TENSOR_KIND_MXF4NVF4)
         return 0;
     if (word < 0)
         return is_wide ? 1 : 2;
+    scales = (uint8_t)(word == 4 ? (is_wide ? 1 : 2) : word == 3 ? 4 : 1 << word);
     if (is_wide)
         return scales == 1;
     return scales == 2 || (scales == 4 && kind == PTX_TENSOR_KIND_MXF4NVF4) ? scales : 0;
