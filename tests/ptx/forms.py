@@ -133,7 +133,6 @@ KNOWN = [
     (True, r"\.b128 .*, \d+;|\br1\+4", "constants of 128 bits, and sums of another size"),
     (True, r"^mov\.v2\.", "one register for a vector"),
     (False, r"^rcp\.approx\.f64", "a program's generator leaves .ftz out"),
-    (False, r"^(setmaxnreg|redux\S*\.f32|cvt\S*(e2m1x2|e2m3x2|e3m2x2|ue8m0x2))", "features of sm_90a, sm_100a and their families"),
     (False, r"^(wmma|multimem|mbarrier|cp|mma|ldmatrix|stmatrix|txq|istypep|cvt|vmad|v\w+[24])\.", "rarer operands, spaces and orders that are not checked"),
     (False, r"^(st\.bulk|match|elect|tld4|tex|suld|sust|suq|txq)", "rarer operands that are not checked"),
     (False, r"^(sub|add|fma|bmsk|szext|mul|min|max|vadd|vsub)\S* ", "types of registers where bits would do"),

@@ -54,8 +54,8 @@ static ptx_op *parse_list(struct ptx_parser *p, const struct ptx_operand *o, ptx
 
     if (!out)
         return NULL;
-    if (count > 1 && is_half(type))
-        type = ptx_type_size(type) == 2 ? PTX_B16 : PTX_B32;
+    if (count > 1 && is_half(type) && ptx_type_size(type) == 2)
+        type = PTX_B16;
     if (count > 1 && o->kind == PTX_OPERAND_SINK) {
         for (unsigned k = 0; k < count; k++)
             out[k] = PTX_OP_NONE;

@@ -27,7 +27,7 @@ static const struct {
     {"%globaltimer_hi", PTX_U32, PTX_FETCH_GLOBALTIMER_HI},
 };
 
-/* What asks for more than the oldest texts have, by the begin of the name. */
+/* Requirements of special registers, by the begin of the name. */
 static const struct {
     const char *begin;
     uint8_t target;
