@@ -339,7 +339,7 @@ static unsigned parse_elements(struct ptx_parser *p, const struct ptx_operand *o
             continue;
         }
         if (own == PTX_PRED || !ptx_types_agree(type, own) ||
-            (size && size != register_size(own)) || register_size(own) < ptx_type_size(type)) {
+            (size && size != register_size(own)) || ptx_type_size(own) < ptx_type_size(type)) {
             ptx_bad_operands(p);
             return 0;
         }

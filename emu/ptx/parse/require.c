@@ -224,6 +224,7 @@ static const struct need {
     {"suq", {MOD_channel_order, NONE}, 0, 21},
     {"suq", {MOD_memory_layout, NONE}, 0, 42},
     {"sured", {NONE, NONE}, 20, 20},
+    {"sured", {MOD_geom_3d, NONE}, 20, 30},
     {"sured", {MOD_max, PTX_S64}, 50, 81},
     {"sured", {MOD_max, PTX_U64}, 50, 81},
     {"sured", {MOD_min, PTX_S64}, 50, 81},
