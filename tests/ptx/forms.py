@@ -131,7 +131,7 @@ KNOWN = [
     (True, r"^wmma\.\S*|^prefetch\.tensormap|^cp\.|^cvt\.pack|^cvta?\.", "widths and modifiers that are not looked at"),
     (True, r"v4r|v2r|v4f", "vector registers for one of their elements"),
     (True, r"\.b128 .*, \d+;|\br1\+4", "constants of 128 bits, and sums of another size"),
-    (True, r"^mov\.v2\.", "one register for a vector"),
+    (True, r"^mov\.v2\.|^ld\.const\S* .* p\d;", "one register for a vector, a predicate for an address"),
     (False, r"^rcp\.approx\.f64", "a program's generator leaves .ftz out"),
     (False, r"^(wmma|multimem|mbarrier|cp|mma|ldmatrix|stmatrix|txq|istypep|cvt|vmad|v\w+[24])\.", "rarer operands, spaces and orders that are not checked"),
     (False, r"^(st\.bulk|match|elect|tld4|tex|suld|sust|suq|txq)", "rarer operands that are not checked"),

@@ -66,6 +66,8 @@ static bool decode_pack(struct ptx_parser *p, ptx_type type)
         struct ptx_operand e;
         if (!vector_element(p, v, k, count, &e))
             return false;
+        if (part == PTX_B8 && e.kind == PTX_OPERAND_REG && ptx_type_size(e.type) != 1)
+            return ptx_bad_operands(p);
         if (unpack)
             pack->elements[k] =
                 e.kind == PTX_OPERAND_SINK ? PTX_OP_NONE : ptx_dest(p, &e, part, false);
