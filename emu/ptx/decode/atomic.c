@@ -54,8 +54,8 @@ static ptx_op *parse_list(struct ptx_parser *p, const struct ptx_operand *o, ptx
 
     if (!out)
         return NULL;
-    if (count > 1 && is_half(type))
-        type = ptx_type_size(type) == 2 ? PTX_B16 : PTX_B32;
+    if (count > 1 && is_half(type) && ptx_type_size(type) == 2)
+        type = PTX_B16;
     if (count > 1 && o->kind == PTX_OPERAND_SINK) {
         for (unsigned k = 0; k < count; k++)
             out[k] = PTX_OP_NONE;
@@ -194,7 +194,8 @@ bool ptx_decode_store_async(struct ptx_parser *p)
         (space != PTX_SPACE_CLUSTER && space != PTX_SPACE_SHARED) || count > 4 ||
         (ptx_type_size(type) != 4 && ptx_type_size(type) != 8) ||
         ptx_type_size(type) * count > 16 || !ptx_take(p, MOD_mbarrier_complete) ||
-        (is_red && count > 1) || (is_red && !is_async_reduction((enum ptx_atomic)op, type)))
+        (is_red && count > 1) ||
+        (is_red && (space != PTX_SPACE_CLUSTER || !is_async_reduction((enum ptx_atomic)op, type))))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 3, 3) || !ptx_parse_address(p, ptx_operand_at(p, 0), space, &a) ||
         !ptx_parse_address(p, ptx_operand_at(p, 2), space, &barrier))

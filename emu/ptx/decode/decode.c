@@ -23,10 +23,10 @@ static unsigned slot_of(const char *name, size_t size)
 static void fill(void)
 {
     static const struct ptx_row *const tables[] = {
-        ptx_rows_arith,  ptx_rows_bits,   ptx_rows_move,    ptx_rows_flow,    ptx_rows_warp,
-        ptx_rows_tensor, ptx_rows_atomic, ptx_rows_wmma,    ptx_rows_convert, ptx_rows_video,
-        ptx_rows_async,  ptx_rows_sync,   ptx_rows_texture, ptx_rows_wgmma,
-        ptx_rows_tensor_map, ptx_rows_tcgen05};
+        ptx_rows_arith,   ptx_rows_bits,   ptx_rows_move,       ptx_rows_flow,
+        ptx_rows_warp,    ptx_rows_tensor, ptx_rows_atomic,     ptx_rows_wmma,
+        ptx_rows_convert, ptx_rows_video,  ptx_rows_async,      ptx_rows_sync,
+        ptx_rows_texture, ptx_rows_wgmma,  ptx_rows_tensor_map, ptx_rows_tcgen05};
 
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
         for (const struct ptx_row *row = tables[t]; row->name; row++) {
@@ -298,6 +298,11 @@ static ptx_op source_register(struct ptx_parser *p, const struct ptx_operand *o,
     }
     if (!is_special_right(p, o, type))
         return PTX_OP_NONE;
+    if (ptx_type_size(o->type) == 1 && o->type != PTX_PRED && ptx_type_size(type) == 2 &&
+        !relaxed) {
+        fail_type(p, o);
+        return PTX_OP_NONE;
+    }
     if (!o->is_special && o->fetch < 0 && !ptx_types_agree(type, o->type)) {
         fail_type(p, o);
         return PTX_OP_NONE;

@@ -66,6 +66,8 @@ static bool decode_pack(struct ptx_parser *p, ptx_type type)
         struct ptx_operand e;
         if (!vector_element(p, v, k, count, &e))
             return false;
+        if (part == PTX_B8 && e.kind == PTX_OPERAND_REG && ptx_type_size(e.type) != 1)
+            return ptx_bad_operands(p);
         if (unpack)
             pack->elements[k] =
                 e.kind == PTX_OPERAND_SINK ? PTX_OP_NONE : ptx_dest(p, &e, part, false);
@@ -339,7 +341,7 @@ static unsigned parse_elements(struct ptx_parser *p, const struct ptx_operand *o
             continue;
         }
         if (own == PTX_PRED || !ptx_types_agree(type, own) ||
-            (size && size != register_size(own)) || register_size(own) < ptx_type_size(type)) {
+            (size && size != register_size(own)) || ptx_type_size(own) < ptx_type_size(type)) {
             ptx_bad_operands(p);
             return 0;
         }

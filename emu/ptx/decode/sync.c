@@ -85,6 +85,9 @@ static bool decode_mapa(struct ptx_parser *p, const struct ptx_row *row)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, rank ? 2 : 3, rank ? 2 : 3))
         return false;
+    const struct ptx_operand *from = ptx_operand_at(p, 1);
+    if (from->kind == PTX_OPERAND_SYMBOL && !ptx_check_symbol(p, from, PTX_SPACE_SHARED))
+        return false;
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), rank ? PTX_U32 : type, false);
     ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);
     ptx_op to = rank ? PTX_OP_NONE : ptx_source(p, ptx_operand_at(p, 2), PTX_U32, false);

@@ -85,7 +85,7 @@ static bool emit_members(struct ptx_parser *p, ptx_fn fn, ptx_type type, uint32_
     parse_pair(p, type == PTX_F32 ? PTX_F32 : PTX_B32,
                ptx_operand_at(p, 0)->kind == PTX_OPERAND_PAIR, &dst, &dst2);
     ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);
-    ptx_op members = ptx_source(p, ptx_operand_at(p, 2), PTX_B32, false);
+    ptx_op members = ptx_source(p, ptx_operand_at(p, 2), PTX_U32, false);
     struct ptx_insn *i = ptx_emit(p, fn);
     i->dst = dst;
     i->dst2 = dst2;

@@ -224,6 +224,7 @@ static const struct need {
     {"suq", {MOD_channel_order, NONE}, 0, 21},
     {"suq", {MOD_memory_layout, NONE}, 0, 42},
     {"sured", {NONE, NONE}, 20, 20},
+    {"sured", {MOD_geom_3d, NONE}, 20, 30},
     {"sured", {MOD_max, PTX_S64}, 50, 81},
     {"sured", {MOD_max, PTX_U64}, 50, 81},
     {"sured", {MOD_min, PTX_S64}, 50, 81},
@@ -376,28 +377,6 @@ static bool check(struct ptx_parser *p, unsigned target, unsigned version, const
     return true;
 }
 
-/* Lists instructions that one generation alone has: code for sm_90a and the like. */
-static const struct {
-    const char *name;
-    uint8_t generation;
-} families[] = {
-    {"wgmma", 9},
-    {"tcgen05", 10},
-};
-
-static bool check_family(struct ptx_parser *p)
-{
-    const struct ptx_token *t = &p->statement.opcode;
-
-    for (size_t k = 0; k < sizeof(families) / sizeof(families[0]); k++)
-        if (strlen(families[k].name) == t->size &&
-            memcmp(families[k].name, t->text, t->size) == 0 && p->target &&
-            !(p->variant && p->target / 10 == families[k].generation))
-            return ptx_fail(p, PTX_INVALID, p->statement.line, "'%s' requires .target sm_%u0a",
-                            families[k].name, families[k].generation);
-    return true;
-}
-
 bool ptx_check_world(struct ptx_parser *p, unsigned target, unsigned version, const char *name)
 {
     return check(p, target, version, name, (unsigned)strlen(name));
@@ -409,6 +388,39 @@ static bool has(const struct ptx_statement *s, uint16_t mod)
         if (s->mods[m] == mod)
             return true;
     return mod == NONE;
+}
+
+/* Lists instructions that some generations alone have: code for sm_90a and the like. */
+static const struct family {
+    const char *name;
+    uint16_t mod; /* NONE: whatever they are */
+    uint8_t first, last;
+} families[] = {
+    {"wgmma", NONE, 9, 9},       {"tcgen05", NONE, 10, 10},    {"setmaxnreg", NONE, 9, 12},
+    {"redux", PTX_F32, 10, 10},  {"cvt", PTX_E2M1X2, 10, 12},  {"cvt", PTX_E2M3X2, 10, 12},
+    {"cvt", PTX_E3M2X2, 10, 12}, {"cvt", PTX_UE8M0X2, 10, 12},
+};
+
+static bool is_of_family(const struct ptx_parser *p, const struct family *f)
+{
+    unsigned generation = p->target / 10;
+
+    return !p->target || (p->variant && generation >= f->first && generation <= f->last);
+}
+
+static bool check_family(struct ptx_parser *p)
+{
+    const struct ptx_statement *s = &p->statement;
+    const struct ptx_token *t = &s->opcode;
+
+    for (size_t k = 0; k < sizeof(families) / sizeof(families[0]); k++) {
+        const struct family *f = &families[k];
+        if (strlen(f->name) == t->size && memcmp(f->name, t->text, t->size) == 0 &&
+            has(s, f->mod) && !is_of_family(p, f))
+            return ptx_fail(p, PTX_INVALID, s->line, "'%s' requires .target sm_%u0a", f->name,
+                            f->first);
+    }
+    return true;
 }
 
 #define NEED_COUNT (sizeof(needs) / sizeof(needs[0]))
