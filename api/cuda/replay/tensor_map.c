@@ -97,7 +97,7 @@ static void read_list(struct cuda_args *args, uint32_t slot, void *out, size_t s
         memcpy(out, bytes, size);
 }
 
-/* What all calls have. Returns args->error. */
+/* Reads what all calls have. Returns args->error. */
 static int read_tensor(struct cuda_args *args, uint32_t rank, uint32_t address, uint32_t sizes,
                        uint32_t strides, uint32_t steps, struct tensor *out)
 {

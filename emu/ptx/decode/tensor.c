@@ -238,8 +238,10 @@ static bool decode_move_matrix(struct ptx_parser *p, const struct ptx_row *row)
     bool stores = row->op;
     struct ptx_address a;
 
-    if (!ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned) || !ptx_take(p, MOD_m8n8))
+    if (!ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned))
         return ptx_unsupported(p);
+    if (!ptx_take(p, MOD_m8n8))
+        return ptx_decode_byte_matrix(p, stores);
     int count = ptx_take_one(p, counts);
     bool trans = ptx_take(p, MOD_trans);
     bool shared = ptx_take(p, MOD_shared) || ptx_take(p, MOD_shared_cta);
