@@ -205,8 +205,20 @@ static bool parse_metadata(struct ptx_parser *p, struct ptx_mma *x)
     return p->status == PTX_OK;
 }
 
+/* Looks for .kind::..., which other forms do not have. */
+static bool has_kind(const struct ptx_statement *s)
+{
+    for (unsigned k = 0; k < s->mod_count; k++)
+        if (s->mods[k] == MOD_kind_f8f6f4 || s->mods[k] == MOD_kind_mxf8f6f4 ||
+            s->mods[k] == MOD_kind_mxf4 || s->mods[k] == MOD_kind_mxf4nvf4)
+            return true;
+    return false;
+}
+
 static bool decode_mma(struct ptx_parser *p, const struct ptx_row *row)
 {
+    if (has_kind(&p->statement))
+        return ptx_decode_scaled_mma(p);
     struct ptx_mma *x = ptx_extra(p, sizeof(*x));
 
     if (!x)
