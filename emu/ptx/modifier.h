@@ -178,6 +178,15 @@
     X(m32n8k16, "m32n8k16")                                                                        \
     X(m16n16k8, "m16n16k8")                                                                        \
     X(m16n8, "m16n8")                                                                              \
+    X(m16n16, "m16n16")                                                                            \
+    X(m8n16, "m8n16")                                                                              \
+    X(e2m1, "e2m1")                                                                                \
+    X(e2m3, "e2m3")                                                                                \
+    X(e3m2, "e3m2")                                                                                \
+    X(ue8m0, "ue8m0")                                                                              \
+    X(ue4m3, "ue4m3")                                                                              \
+    X(b8x16, "b8x16")                                                                              \
+    X(b6x16_p32, "b6x16_p32")                                                                      \
     X(load, "load")                                                                                \
     X(store, "store")                                                                              \
     X(mma, "mma")                                                                                  \

@@ -115,7 +115,7 @@ static bool is_plain(const struct ptx_insn *i)
 {
     static const ptx_fn plain[] = {ptx_run_load,        ptx_run_store,        ptx_run_copy,
                                    ptx_run_load_matrix, ptx_run_store_matrix, ptx_run_wmma_load,
-                                   ptx_run_wmma_store};
+                                   ptx_run_wmma_store,  ptx_run_load_bytes,   ptx_run_store_bytes};
 
     for (size_t k = 0; k < sizeof(plain) / sizeof(*plain); k++)
         if (i->fn == plain[k])

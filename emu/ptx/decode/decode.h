@@ -117,6 +117,9 @@ struct ptx_tensor_place;
 bool ptx_parse_tensor_place(struct ptx_parser *p, unsigned operand, struct ptx_tensor_place *out);
 /* cvt.rs, after .rs. */
 bool ptx_decode_stochastic(struct ptx_parser *p);
+bool ptx_decode_byte_matrix(struct ptx_parser *p, bool stores);
+/* mma with .kind. */
+bool ptx_decode_scaled_mma(struct ptx_parser *p);
 /* st.bulk, after .bulk. */
 bool ptx_decode_store_bulk(struct ptx_parser *p);
 

@@ -205,8 +205,20 @@ static bool parse_metadata(struct ptx_parser *p, struct ptx_mma *x)
     return p->status == PTX_OK;
 }
 
+/* Looks for .kind::..., which other forms do not have. */
+static bool has_kind(const struct ptx_statement *s)
+{
+    for (unsigned k = 0; k < s->mod_count; k++)
+        if (s->mods[k] == MOD_kind_f8f6f4 || s->mods[k] == MOD_kind_mxf8f6f4 ||
+            s->mods[k] == MOD_kind_mxf4 || s->mods[k] == MOD_kind_mxf4nvf4)
+            return true;
+    return false;
+}
+
 static bool decode_mma(struct ptx_parser *p, const struct ptx_row *row)
 {
+    if (has_kind(&p->statement))
+        return ptx_decode_scaled_mma(p);
     struct ptx_mma *x = ptx_extra(p, sizeof(*x));
 
     if (!x)
@@ -238,8 +250,10 @@ static bool decode_move_matrix(struct ptx_parser *p, const struct ptx_row *row)
     bool stores = row->op;
     struct ptx_address a;
 
-    if (!ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned) || !ptx_take(p, MOD_m8n8))
+    if (!ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned))
         return ptx_unsupported(p);
+    if (!ptx_take(p, MOD_m8n8))
+        return ptx_decode_byte_matrix(p, stores);
     int count = ptx_take_one(p, counts);
     bool trans = ptx_take(p, MOD_trans);
     bool shared = ptx_take(p, MOD_shared) || ptx_take(p, MOD_shared_cta);

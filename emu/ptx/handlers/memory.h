@@ -104,6 +104,17 @@ struct ptx_stochastic {
 };
 void ptx_run_stochastic(struct ptx_warp *w, const struct ptx_insn *i);
 
+/* byte_matrix.c: ldmatrix and stmatrix. extra: struct ptx_byte_matrix. */
+struct ptx_byte_matrix {
+    uint8_t matrices;
+    uint8_t rows; /* of each, 16 bytes in memory: 8 or 16 */
+    uint8_t bits; /* of an element in memory */
+    bool stores;
+    ptx_op registers[4];
+};
+void ptx_run_load_bytes(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_store_bytes(struct ptx_warp *w, const struct ptx_insn *i);
+
 /* flow.c */
 void ptx_run_branch(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_branch_table(struct ptx_warp *w, const struct ptx_insn *i);
