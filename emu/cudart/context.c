@@ -180,7 +180,7 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
 
 cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
 {
-    CUcontext peer;
+    CUcontext peer = NULL;
 
     if (cudart_enter() || cudart_primary(&peer, peerDevice))
         return cudart_last();
@@ -189,7 +189,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
 
 cudaError_t cudaDeviceDisablePeerAccess(int peerDevice)
 {
-    CUcontext peer;
+    CUcontext peer = NULL;
 
     if (cudart_enter() || cudart_primary(&peer, peerDevice))
         return cudart_last();

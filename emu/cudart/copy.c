@@ -70,7 +70,7 @@ static cudaError_t place_in(void **out, const void *symbol, size_t size, size_t 
 cudaError_t PTDS(cudaMemcpyToSymbol)(const void *symbol, const void *src, size_t count,
                                      size_t offset, cudaMemcpyKind kind)
 {
-    void *place;
+    void *place = NULL;
 
     if (kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost)
         return cudart_fail(cudaErrorInvalidMemcpyDirection);
@@ -81,7 +81,7 @@ cudaError_t PTDS(cudaMemcpyToSymbol)(const void *symbol, const void *src, size_t
 cudaError_t PTSZ(cudaMemcpyToSymbolAsync)(const void *symbol, const void *src, size_t count,
                                           size_t offset, cudaMemcpyKind kind, cudaStream_t stream)
 {
-    void *place;
+    void *place = NULL;
 
     if (kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost)
         return cudart_fail(cudaErrorInvalidMemcpyDirection);
@@ -93,7 +93,7 @@ cudaError_t PTSZ(cudaMemcpyToSymbolAsync)(const void *symbol, const void *src, s
 cudaError_t PTDS(cudaMemcpyFromSymbol)(void *dst, const void *symbol, size_t count, size_t offset,
                                        cudaMemcpyKind kind)
 {
-    void *place;
+    void *place = NULL;
 
     if (kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice)
         return cudart_fail(cudaErrorInvalidMemcpyDirection);
@@ -104,7 +104,7 @@ cudaError_t PTDS(cudaMemcpyFromSymbol)(void *dst, const void *symbol, size_t cou
 cudaError_t PTSZ(cudaMemcpyFromSymbolAsync)(void *dst, const void *symbol, size_t count,
                                             size_t offset, cudaMemcpyKind kind, cudaStream_t stream)
 {
-    void *place;
+    void *place = NULL;
 
     if (kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice)
         return cudart_fail(cudaErrorInvalidMemcpyDirection);

@@ -126,7 +126,7 @@ cudaError_t cudart_kernel(CUkernel *out, const void *name)
 
 cudaError_t cudart_function(CUfunction *out, const void *name)
 {
-    CUkernel kernel;
+    CUkernel kernel = NULL;
 
     if (cudart_kernel(&kernel, name))
         return cudart_last();

@@ -19,19 +19,36 @@ try() {
     grep -q '^0 of [0-9]* checks failed$' plain.out || fail "$1: $(cat plain.out plain.err)"
     tracesmith coverage t.sbt | grep -q 'every call of this trace is modelled'
     status 0 replay t.sbt
+    grep -q 'checksums equal' out || fail "$(cat out)"
+    TS_EMU_NOOP=1 status 1 replay t.sbt
     TS_EMU_NOOP=1 plain "$1" >noop.out 2>&1 && fail 'the kernels did nothing, and nobody saw'
     record u.sbt "$1" >again.out
     status 0 tsdiff t.sbt u.sbt
     rm t.sbt u.sbt
 }
 
+# cross PROGRAM: the same on machines and recorders of every kind
+cross() {
+    for setting in TS_EMU_TIME=virtual TS_EMU_STREAMS=serial TS_EMU_SCHEDULE=reverse TS_EMU_SCHEDULE=random:5 \
+            TS_EMU_CHECK=all TS_EMU_THREADS=auto TS_EMU_DEVICES=2 TS_EMU_CC=12.0 TS_EMU_LATE=5 TS_EMU_POISON=170 \
+            TS_CHECKSUM=sync TS_CHECKSUM=submit TS_CHECKPOINT=1; do
+        export "${setting?}"
+        record c.sbt "$1" >out 2>err || fail "$setting: $(cat out err)"
+        status 0 replay c.sbt
+        unset "${setting%%=*}"
+        rm c.sbt
+    done
+}
+
 source=$TEST_SOURCE/tests/real
 build whole "$source/runtime.cu"
 try whole
+cross whole
 build per_thread -default-stream per-thread "$source/runtime.cu"
 try per_thread
 build parts -rdc=true -DPARTS "$source/runtime.cu" "$source/runtime_part.cu"
 try parts
+cross parts
 
 # Machine code alone; PTX for newer devices alone.
 told() {
