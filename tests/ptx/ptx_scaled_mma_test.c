@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a lane: A, B, C, scales of A and of B; then D. */
+/* Registers of a lane: A, B, C, scales of A and of B; then D. */
 struct lane {
     uint8_t a[16], b[8];
     union {

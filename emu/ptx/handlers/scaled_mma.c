@@ -56,7 +56,7 @@ static void read_elements(const struct ptx_warp *w, const struct ptx_scaled_mma 
         }
 }
 
-/* Of A, two lanes of four have scales, the first one those of row g, the other of row g + 8. */
+/* Two lanes of four have scales of A: the first one those of row g, the other of row g + 8. */
 static void scale_elements(const struct ptx_warp *w, const struct ptx_scaled_mma *x,
                            struct operands *o)
 {
