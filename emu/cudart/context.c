@@ -153,12 +153,29 @@ cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int fl
     return cudart_primary(&context, device);
 }
 
+/* Has the next call that needs a context retain the primary one again, which makes it anew. Other
+ * threads go on with it. */
+static CUresult leave(int device)
+{
+    CUcontext current, primary;
+    CUresult result = cuCtxGetCurrent(&current);
+
+    pthread_mutex_lock(&lock);
+    primary = primaries[device];
+    primaries[device] = NULL;
+    pthread_mutex_unlock(&lock);
+    return !result && primary && current == primary ? cuCtxSetCurrent(NULL) : result;
+}
+
 cudaError_t cudaDeviceReset(void)
 {
+    const int device = cudart_device();
     CUresult result = init();
 
     if (!result)
-        result = cuDevicePrimaryCtxReset_v2(cudart_device());
+        result = cuDevicePrimaryCtxReset_v2(device);
+    if (!result)
+        result = leave(device);
     if (!result)
         cudart_forget();
     return cudart_result(result);

@@ -70,6 +70,7 @@ static void not_ready(void)
 /* A kernel's error comes with the wait for it, stays, and goes with the context. */
 static void broken(void)
 {
+    CUcontext context;
     void *p;
 
     OK(cudaLaunchKernel(&fault_stub, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL));
@@ -78,6 +79,8 @@ static void broken(void)
     CHECK_EQ_INT(cudaGetLastError(), cudaErrorIllegalAddress);
     CHECK_EQ_INT(cudaGetLastError(), cudaErrorIllegalAddress);
     OK(cudaDeviceReset());
+    CHECK_EQ_INT(cuCtxGetCurrent(&context), CUDA_SUCCESS);
+    CHECK(context == NULL); /* the next call retains another one, as a recording of it says */
     CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
     OK(cudaMalloc(&p, 4));
     OK(cudaFree(p));
