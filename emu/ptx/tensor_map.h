@@ -73,9 +73,9 @@ struct ptx_tensor_map {
     uint64_t size[PTX_TENSOR_RANK_MAX];
     uint64_t stride[PTX_TENSOR_RANK_MAX - 1]; /* bytes, of dimensions 1 and on */
     union {
-        uint16_t box[PTX_TENSOR_RANK_MAX]; /* tiled */
-        struct {                           /* im2col */
-            int16_t lower[3];              /* of the corners of the box, width first */
+        uint16_t box[8];      /* tiled; of as many bytes as im2col, so that all are initialised */
+        struct {              /* im2col */
+            int16_t lower[3]; /* of the corners of the box, width first */
             int16_t upper[3];
             uint16_t channels;
             uint16_t pixels;
