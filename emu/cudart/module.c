@@ -143,7 +143,7 @@ static bool is_function_of(const struct symbol *s, const char *name, CUfunction 
            !cuKernelGetFunction(&own, s->kernel) && own == function;
 }
 
-/* Rare: all symbols are looked at. */
+/* Searches all symbols: programs ask for this seldom. */
 void *cudart_name_of(CUfunction function)
 {
     const void *found = function;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replay of tensor maps: each is made again, of the same tensor where its memory is now. What is in a
- * map's 128 bytes is the driver's business, and kernels get them by value; where they are not the
- * recorded ones, recorded maps in argument blocks give way to the replay's. A map lies at a multiple
- * of 64 there, alone or in a struct. Maps that kernels find in memory are left alone.
+ * Replay of tensor maps: each is made again, of the same tensor where its memory is now. What is in
+ * a map's 128 bytes is the driver's business, and kernels get them by value; where they are not the
+ * recorded ones, recorded maps in argument blocks give way to the replay's. A map lies at a
+ * multiple of 64 there, alone or in a struct. Maps that kernels find in memory are left alone.
  */
 #include "api/cuda/replay/state.h"
 
@@ -19,8 +19,7 @@ enum { RANK_MAX = 5, ALIGNMENT = 64 };
 
 static struct cuda_tensor_map *find(const struct cuda_tensor_maps *maps, const uint8_t *recorded)
 {
-    const uint64_t *place =
-        tsm_map_find(&maps->places, tsm_hash64(recorded, CUDA_TENSOR_MAP_SIZE));
+    const uint64_t *place = tsm_map_find(&maps->places, tsm_hash64(recorded, CUDA_TENSOR_MAP_SIZE));
     struct cuda_tensor_map *map = place ? &maps->list[*place] : NULL;
 
     return map && memcmp(map->recorded, recorded, CUDA_TENSOR_MAP_SIZE) == 0 ? map : NULL;
@@ -97,19 +96,31 @@ static void read_list(struct cuda_args *args, uint32_t slot, void *out, size_t s
         memcpy(out, bytes, size);
 }
 
-/* Reads the parameters that all calls have. Returns args->error. */
-static int read_tensor(struct cuda_args *args, uint32_t rank, uint32_t address, uint32_t sizes,
-                       uint32_t strides, uint32_t steps, struct tensor *out)
+/* Fields of a call's record that all calls have. */
+struct slots {
+    uint32_t rank, address, sizes, strides, steps, count;
+};
+#define SLOTS                                                                                      \
+    (struct slots)                                                                                 \
+    {                                                                                              \
+        AT(tensorRank), AT(globalAddress), AT(globalDim), AT(globalStrides), AT(elementStrides),   \
+            AT(oobFill) + 1                                                                        \
+    }
+
+/* Reads them. Returns args->error. */
+static int begin(struct cuda_args *args, struct cuda_replay *replay,
+                 const struct sbt_record *record, struct slots at, struct tensor *out)
 {
-    *out = (struct tensor){.rank = (cuuint32_t)cuda_arg(args, rank),
-                           .address = (void *)(uintptr_t)cuda_arg_address(args, address)};
+    cuda_args_begin(args, replay, record, at.count);
+    *out = (struct tensor){.rank = (cuuint32_t)cuda_arg(args, at.rank),
+                           .address = (void *)(uintptr_t)cuda_arg_address(args, at.address)};
     if (!args->error && (out->rank == 0 || out->rank > RANK_MAX))
         args->error = tsm_fail(TSM_E_FORMAT, "has a tensor of %u dimensions", out->rank);
     if (args->error)
         return args->error;
-    read_list(args, sizes, out->sizes, out->rank * sizeof(*out->sizes));
-    read_list(args, strides, out->strides, (out->rank - 1) * sizeof(*out->strides));
-    read_list(args, steps, out->steps, out->rank * sizeof(*out->steps));
+    read_list(args, at.sizes, out->sizes, out->rank * sizeof(*out->sizes));
+    read_list(args, at.strides, out->strides, (out->rank - 1) * sizeof(*out->strides));
+    read_list(args, at.steps, out->steps, out->rank * sizeof(*out->steps));
     return args->error;
 }
 
@@ -134,9 +145,7 @@ int replay_cuTensorMapEncodeTiled(struct cuda_replay *replay, const struct sbt_r
 
     if (!recorded)
         return 0;
-    cuda_args_begin(&args, replay, record, AT(oobFill) + 1);
-    if (read_tensor(&args, AT(tensorRank), AT(globalAddress), AT(globalDim), AT(globalStrides),
-                    AT(elementStrides), &t))
+    if (begin(&args, replay, record, SLOTS, &t))
         return args.error;
     read_list(&args, AT(boxDim), t.box, t.rank * sizeof(*t.box));
     if (args.error)
@@ -162,9 +171,7 @@ int replay_cuTensorMapEncodeIm2col(struct cuda_replay *replay, const struct sbt_
 
     if (!recorded)
         return 0;
-    cuda_args_begin(&args, replay, record, AT(oobFill) + 1);
-    if (read_tensor(&args, AT(tensorRank), AT(globalAddress), AT(globalDim), AT(globalStrides),
-                    AT(elementStrides), &t))
+    if (begin(&args, replay, record, SLOTS, &t))
         return args.error;
     size_t corner = t.rank > 2 ? (t.rank - 2) * sizeof(*t.lower) : 0;
     read_list(&args, AT(pixelBoxLowerCorner), t.lower, corner);
@@ -194,9 +201,7 @@ int replay_cuTensorMapEncodeIm2colWide(struct cuda_replay *replay, const struct 
 
     if (!recorded)
         return 0;
-    cuda_args_begin(&args, replay, record, AT(oobFill) + 1);
-    if (read_tensor(&args, AT(tensorRank), AT(globalAddress), AT(globalDim), AT(globalStrides),
-                    AT(elementStrides), &t))
+    if (begin(&args, replay, record, SLOTS, &t))
         return args.error;
     CUresult result = args.driver->cuTensorMapEncodeIm2colWide(
         &map, (CUtensorMapDataType)cuda_arg(&args, AT(tensorDataType)), t.rank, t.address, t.sizes,

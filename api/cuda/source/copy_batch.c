@@ -21,7 +21,7 @@ static struct tsm_box box_of(CUdeviceptr start, size_t size)
     return (struct tsm_box){(const void *)(uintptr_t)start, size, 1, 1, size, size};
 }
 
-/* The driver has not looked at the lists yet: they may not be there. */
+/* Reads the lists with care: the driver has not checked them yet. */
 void cuda_before_batch(struct tsm_call *call, const CUdeviceptr *dsts, const CUdeviceptr *srcs,
                        const size_t *sizes, size_t count)
 {

@@ -132,7 +132,7 @@ static struct ptx_tensor_map map_of(const struct wish *x)
 
     for (cuuint32_t d = 0; d < x->rank; d++) {
         m.size[d] = x->size[d];
-        m.step[d] = d ? (uint8_t)x->steps[d] : 1; /* the first one is not looked at */
+        m.step[d] = d ? (uint8_t)x->steps[d] : 1; /* the first one is ignored */
         if (d)
             m.stride[d - 1] = x->strides[d - 1];
     }

@@ -46,7 +46,7 @@ static ptx_op parse_handle(struct ptx_parser *p, const struct ptx_operand *o,
     return PTX_OP_NONE;
 }
 
-/* Registers are looked at for their size alone. */
+/* Checks registers for their size alone. */
 static ptx_type bits_of(ptx_type type)
 {
     switch (ptx_type_size(type)) {

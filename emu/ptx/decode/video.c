@@ -90,7 +90,7 @@ static bool decode_scalar(struct ptx_parser *p, const struct ptx_row *row)
             return ptx_bad_operands(p);
         v->second = PTX_SECOND_MERGE;
     }
-    bool has_c = v->second != PTX_SECOND_NONE; /* another one is not looked at */
+    bool has_c = v->second != PTX_SECOND_NONE; /* else a fourth operand is ignored */
     if (!ptx_want_operands(p, 3u + has_c, 4) || !take_part(p, ptx_operand_at(p, 1), a, &v->a) ||
         !take_part(p, ptx_operand_at(p, 2), b, &v->b))
         return false;
