@@ -5,7 +5,7 @@
 #ifndef TOOLS_REPLAY_RERUN_REPORT_H
 #define TOOLS_REPLAY_RERUN_REPORT_H
 
-#include "replay/reruns.h"
+#include "replay/rerun/reruns.h"
 #include "tools/text/json_out.h"
 
 /* The value of an option. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "replay/run_log.h"
+#include "replay/rerun/run_log.h"
 
 enum { SIZE = 512 };
 

@@ -4,8 +4,8 @@
  * their pieces, and the pieces' bytes, once each. A second replay is compared with it as it goes.
  * The files are made before the processes of the runs are forked, and shared by them.
  */
-#ifndef REPLAY_RUN_LOG_H
-#define REPLAY_RUN_LOG_H
+#ifndef REPLAY_RERUN_RUN_LOG_H
+#define REPLAY_RERUN_RUN_LOG_H
 
 #include "analysis/dependencies/scratch.h"
 #include "base/map.h"

@@ -4,14 +4,14 @@
  * are wanted. Drivers do not survive a fork, so the process that carries them out is forked before,
  * and waits.
  */
-#ifndef REPLAY_RERUNS_H
-#define REPLAY_RERUNS_H
+#ifndef REPLAY_RERUN_RERUNS_H
+#define REPLAY_RERUN_RERUNS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "replay/explain.h"
-#include "replay/part_memory.h"
+#include "replay/rerun/explain.h"
+#include "replay/rerun/part_memory.h"
 
 struct tsm_reruns {
     pid_t pid; /* 0: there is none */

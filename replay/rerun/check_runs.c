@@ -12,8 +12,8 @@
 
 #include "base/text.h"
 #include "analysis/diff/difference.h"
-#include "replay/forked_run.h"
-#include "replay/suspect.h"
+#include "replay/rerun/forked_run.h"
+#include "replay/rerun/suspect.h"
 
 #define POISON 0xa5
 

@@ -4,8 +4,8 @@
  * one before that name the memory, and commands of other streams that use the same memory without
  * an order between them.
  */
-#ifndef REPLAY_SUSPECT_H
-#define REPLAY_SUSPECT_H
+#ifndef REPLAY_RERUN_SUSPECT_H
+#define REPLAY_RERUN_SUSPECT_H
 
 #include "tracesmith/replay.h"
 

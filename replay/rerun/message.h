@@ -2,8 +2,8 @@
  *
  * Messages of a fixed size between this process and one that it has forked.
  */
-#ifndef REPLAY_MESSAGE_H
-#define REPLAY_MESSAGE_H
+#ifndef REPLAY_RERUN_MESSAGE_H
+#define REPLAY_RERUN_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,10 +2,10 @@
  *
  * One replay in a process of its own.
  */
-#ifndef REPLAY_FORKED_RUN_H
-#define REPLAY_FORKED_RUN_H
+#ifndef REPLAY_RERUN_FORKED_RUN_H
+#define REPLAY_RERUN_FORKED_RUN_H
 
-#include "replay/run_log.h"
+#include "replay/rerun/run_log.h"
 
 /* Limits the traces that are searched for what commands access: it takes 100 bytes a command, or
  * more. */

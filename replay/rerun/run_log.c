@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/run_log.h"
+#include "replay/rerun/run_log.h"
 
 #include <errno.h>
 #include <stdlib.h>

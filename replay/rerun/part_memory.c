@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/part_memory.h"
+#include "replay/rerun/part_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "analysis/dependencies/command_accesses.h"
 #include "base/array.h"
 #include "base/bytes.h"
-#include "replay/forked_run.h"
+#include "replay/rerun/forked_run.h"
 #include "tracesmith/analysis.h"
 
 #define LIMIT_S 300u /* of one run */

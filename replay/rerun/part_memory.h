@@ -3,8 +3,8 @@
  * A part of a trace without any result: memory at its end is compared with that of a full replay up
  * to there.
  */
-#ifndef REPLAY_PART_MEMORY_H
-#define REPLAY_PART_MEMORY_H
+#ifndef REPLAY_RERUN_PART_MEMORY_H
+#define REPLAY_RERUN_PART_MEMORY_H
 
 #include "tracesmith/replay.h"
 

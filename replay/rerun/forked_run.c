@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/forked_run.h"
+#include "replay/rerun/forked_run.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "replay/message.h"
+#include "replay/rerun/message.h"
 
 /* Message of the child process. No address in it is used. */
 struct report {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/suspect.h"
+#include "replay/rerun/suspect.h"
 
 #include <string.h>
 

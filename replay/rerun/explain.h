@@ -3,8 +3,8 @@
  * Why a replay differs from the recording: the same once more with the GPU waited for after each
  * command, and once more with one command at a time.
  */
-#ifndef REPLAY_EXPLAIN_H
-#define REPLAY_EXPLAIN_H
+#ifndef REPLAY_RERUN_EXPLAIN_H
+#define REPLAY_RERUN_EXPLAIN_H
 
 #include "tracesmith/replay.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/message.h"
+#include "replay/rerun/message.h"
 
 #include <errno.h>
 #include <sys/socket.h>

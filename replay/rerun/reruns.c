@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/reruns.h"
+#include "replay/rerun/reruns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "replay/backend.h"
-#include "replay/message.h"
+#include "replay/rerun/message.h"
 
 enum kind {
     EXPLAIN,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/explain.h"
+#include "replay/rerun/explain.h"
 
 #include <string.h>
 
 #include "analysis/dependencies/contributors.h"
 #include "analysis/diff/difference.h"
 #include "base/text.h"
-#include "replay/forked_run.h"
-#include "replay/suspect.h"
+#include "replay/rerun/forked_run.h"
+#include "replay/rerun/suspect.h"
 
 #define LIMIT_S 60u /* of one run */
 
