@@ -7,7 +7,7 @@
 #include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/handlers/async.h"
 #include "emu/ptx/handlers/memory.h"
-#include "emu/ptx/handlers/wmma.h"
+#include "emu/ptx/handlers/matrix/wmma.h"
 
 #include <stdlib.h>
 #include <string.h>

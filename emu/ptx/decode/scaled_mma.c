@@ -2,7 +2,7 @@
  *
  * mma with .kind.
  */
-#include "emu/ptx/handlers/scaled_mma.h"
+#include "emu/ptx/handlers/matrix/scaled_mma.h"
 
 #include "emu/ptx/decode/decode.h"
 

@@ -3,7 +3,7 @@
  * tcgen05 but for products.
  */
 #include "emu/ptx/decode/decode.h"
-#include "emu/ptx/handlers/tcgen05.h"
+#include "emu/ptx/handlers/matrix/tcgen05.h"
 
 bool ptx_parse_tensor_place(struct ptx_parser *p, unsigned operand, struct ptx_tensor_place *out)
 {

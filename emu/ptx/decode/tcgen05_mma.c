@@ -3,7 +3,7 @@
  * tcgen05.mma.
  */
 #include "emu/ptx/decode/decode.h"
-#include "emu/ptx/handlers/tcgen05.h"
+#include "emu/ptx/handlers/matrix/tcgen05.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  */
 #include "emu/ptx/decode/decode.h"
 #include "emu/ptx/handlers/async.h"
-#include "emu/ptx/handlers/tensor_map.h"
+#include "emu/ptx/handlers/matrix/tensor_map.h"
 
 /* ---- copies ---- */
 

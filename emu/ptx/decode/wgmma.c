@@ -3,7 +3,7 @@
  * wgmma.
  */
 #include "emu/ptx/decode/decode.h"
-#include "emu/ptx/handlers/wgmma.h"
+#include "emu/ptx/handlers/matrix/wgmma.h"
 
 /* An unsigned number after a letter; NULL: something else stands there. */
 static const char *read_number(const char *at, const char *end, char letter, unsigned *out)

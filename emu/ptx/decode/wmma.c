@@ -3,7 +3,7 @@
  * wmma.
  */
 #include "emu/ptx/decode/decode.h"
-#include "emu/ptx/handlers/wmma.h"
+#include "emu/ptx/handlers/matrix/wmma.h"
 
 static const struct {
     enum ptx_modifier mod;

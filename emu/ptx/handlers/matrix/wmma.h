@@ -4,8 +4,8 @@
  * slot s of a fragment, the s % per-lane'th of lane s / per-lane, is element s of the matrix in row
  * order. Where there are more slots than elements the later ones repeat the earlier ones.
  */
-#ifndef EMU_PTX_HANDLERS_WMMA_H
-#define EMU_PTX_HANDLERS_WMMA_H
+#ifndef EMU_PTX_HANDLERS_MATRIX_WMMA_H
+#define EMU_PTX_HANDLERS_MATRIX_WMMA_H
 
 #include "emu/ptx/exec/exec.h"
 

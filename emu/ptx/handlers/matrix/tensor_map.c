@@ -4,7 +4,7 @@
  * shared memory. Swizzled, the 16 bytes at an address lie where bits of the address of their row of
  * 128 bytes say: the pattern begins at multiples of its size, wherever the box does.
  */
-#include "emu/ptx/handlers/tensor_map.h"
+#include "emu/ptx/handlers/matrix/tensor_map.h"
 #include "emu/ptx/handlers/mbarrier.h"
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/real.h"

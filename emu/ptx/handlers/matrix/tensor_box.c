@@ -7,7 +7,7 @@
  * the channels of one pixel, which lies `offset` after the base, and there are as many as the map
  * says, through all images.
  */
-#include "emu/ptx/handlers/tensor_map.h"
+#include "emu/ptx/handlers/matrix/tensor_map.h"
 
 #include <string.h>
 

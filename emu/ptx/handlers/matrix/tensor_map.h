@@ -2,8 +2,8 @@
  *
  * Copies of boxes of tensors. They are done when they are started, as those of async.h are.
  */
-#ifndef EMU_PTX_HANDLERS_TENSOR_MAP_H
-#define EMU_PTX_HANDLERS_TENSOR_MAP_H
+#ifndef EMU_PTX_HANDLERS_MATRIX_TENSOR_MAP_H
+#define EMU_PTX_HANDLERS_MATRIX_TENSOR_MAP_H
 
 #include "emu/ptx/exec/exec.h"
 #include "emu/ptx/tensor_map.h"

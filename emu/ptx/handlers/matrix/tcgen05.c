@@ -2,11 +2,11 @@
  *
  * tcgen05 but for products: tensor memory and what goes in and out of it.
  */
-#include "emu/ptx/handlers/tcgen05.h"
+#include "emu/ptx/handlers/matrix/tcgen05.h"
 #include "emu/ptx/exec/tensor_memory.h"
 #include "emu/ptx/handlers/mbarrier.h"
 #include "emu/ptx/handlers/memory.h"
-#include "emu/ptx/handlers/tile.h"
+#include "emu/ptx/handlers/matrix/tile.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "emu/ptx/handlers/tile.h"
+#include "emu/ptx/handlers/matrix/tile.h"
 #include "emu/ptx/handlers/memory.h"
 
 #include <string.h>

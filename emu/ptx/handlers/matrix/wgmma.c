@@ -3,8 +3,8 @@
  * The registers of A and D of a warp are laid out as those of mma with 16 rows: see tensor.c. Sums
  * are kept in a double, begin with D, get exact products in order of K, and are rounded once.
  */
-#include "emu/ptx/handlers/wgmma.h"
-#include "emu/ptx/handlers/tile.h"
+#include "emu/ptx/handlers/matrix/wgmma.h"
+#include "emu/ptx/handlers/matrix/tile.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * mma with .kind: products of floats of 8, 6 and 4 bits, 16 by 8, with scales of blocks along K or
  * without.
  */
-#ifndef EMU_PTX_HANDLERS_SCALED_MMA_H
-#define EMU_PTX_HANDLERS_SCALED_MMA_H
+#ifndef EMU_PTX_HANDLERS_MATRIX_SCALED_MMA_H
+#define EMU_PTX_HANDLERS_MATRIX_SCALED_MMA_H
 
 #include "emu/ptx/insn.h"
 

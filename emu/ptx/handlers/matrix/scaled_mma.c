@@ -3,7 +3,7 @@
  * mma with .kind. Sums are kept in a double, as in tensor.c: they begin with C, get exact products in
  * order of K, and are rounded once.
  */
-#include "emu/ptx/handlers/scaled_mma.h"
+#include "emu/ptx/handlers/matrix/scaled_mma.h"
 
 #include <math.h>
 

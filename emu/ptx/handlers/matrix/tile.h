@@ -8,8 +8,8 @@
  * `leading` lead from one to the next. Swizzled, chunks that lie in one row of 32, 64 or 128 bytes
  * change places in it, by the address of the row.
  */
-#ifndef EMU_PTX_HANDLERS_TILE_H
-#define EMU_PTX_HANDLERS_TILE_H
+#ifndef EMU_PTX_HANDLERS_MATRIX_TILE_H
+#define EMU_PTX_HANDLERS_MATRIX_TILE_H
 
 #include "emu/ptx/exec/exec.h"
 

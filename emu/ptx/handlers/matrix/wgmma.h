@@ -3,8 +3,8 @@
  * wgmma. Each warp computes its 16 of the 64 rows when it gets there; wgmma.wait_group holds the
  * four warps of a group until all of them have.
  */
-#ifndef EMU_PTX_HANDLERS_WGMMA_H
-#define EMU_PTX_HANDLERS_WGMMA_H
+#ifndef EMU_PTX_HANDLERS_MATRIX_WGMMA_H
+#define EMU_PTX_HANDLERS_MATRIX_WGMMA_H
 
 #include "emu/ptx/handlers/memory.h"
 

@@ -3,8 +3,8 @@
  * tcgen05: tensor memory, and products in it. All is done when it is started, and what waits for it
  * does not wait.
  */
-#ifndef EMU_PTX_HANDLERS_TCGEN05_H
-#define EMU_PTX_HANDLERS_TCGEN05_H
+#ifndef EMU_PTX_HANDLERS_MATRIX_TCGEN05_H
+#define EMU_PTX_HANDLERS_MATRIX_TCGEN05_H
 
 #include "emu/ptx/exec/exec.h"
 

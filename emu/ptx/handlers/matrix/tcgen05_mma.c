@@ -7,11 +7,11 @@
  * a lane of tensor memory; where there are 32 or 64 rows they are spread: see place_row() and
  * place_column().
  */
-#include "emu/ptx/handlers/tcgen05.h"
+#include "emu/ptx/handlers/matrix/tcgen05.h"
 #include "emu/ptx/exec/tensor_memory.h"
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/handlers/small.h"
-#include "emu/ptx/handlers/tile.h"
+#include "emu/ptx/handlers/matrix/tile.h"
 #include "emu/ptx/real.h"
 
 #include <math.h>

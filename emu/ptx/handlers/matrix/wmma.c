@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "emu/ptx/handlers/wmma.h"
+#include "emu/ptx/handlers/matrix/wmma.h"
 #include "emu/ptx/handlers/memory.h"
 #include "emu/ptx/real.h"
 
