@@ -195,8 +195,9 @@ static void forgive_fresh(const struct tsm_run_reader *r, uint8_t *then, const u
 #define SCRATCH_RANGES_MAX 512u /* of one piece */
 
 /* Writes the ranges of bytes that differ. Returns their number, or more than SCRATCH_RANGES_MAX. */
-static size_t list_ranges(struct tsm_scratch_range *out, uint64_t address, const uint8_t *then,
-                          const uint8_t *now, size_t size, uint64_t *byte_count)
+static size_t list_ranges(struct tsm_scratch_memory_range *out, uint64_t address,
+                          const uint8_t *then, const uint8_t *now, size_t size,
+                          uint64_t *byte_count)
 {
     size_t count = 0;
 
@@ -207,7 +208,7 @@ static size_t list_ranges(struct tsm_scratch_range *out, uint64_t address, const
         if (count && out[count - 1].end == address + i)
             out[count - 1].end++;
         else if (count++ < SCRATCH_RANGES_MAX)
-            out[count - 1] = (struct tsm_scratch_range){address + i, address + i + 1};
+            out[count - 1] = (struct tsm_scratch_memory_range){address + i, address + i + 1};
     }
     return count;
 }
@@ -216,7 +217,7 @@ static size_t list_ranges(struct tsm_scratch_range *out, uint64_t address, const
 static int is_scratch(struct tsm_run_reader *r, uint64_t base, const uint8_t *then,
                       const uint8_t *now, size_t size)
 {
-    struct tsm_scratch_range ranges[SCRATCH_RANGES_MAX];
+    struct tsm_scratch_memory_range ranges[SCRATCH_RANGES_MAX];
     uint64_t byte_count = 0;
     size_t count;
     int error = 0;
@@ -224,11 +225,11 @@ static int is_scratch(struct tsm_run_reader *r, uint64_t base, const uint8_t *th
     if (!r->trace || r->now.kind != TSM_OBSERVED_REGION)
         return 0;
     if (!r->has_scratch)
-        error = tsm_scratch_collect(&r->scratch, r->trace);
+        error = tsm_scratch_memory_collect(&r->scratch, r->trace);
     r->has_scratch = true;
     count = list_ranges(ranges, r->now.address + base, then, now, size, &byte_count);
     if (error || count > SCRATCH_RANGES_MAX ||
-        !tsm_scratch_has(&r->scratch, r->now.seq, ranges, count))
+        !tsm_scratch_memory_has(&r->scratch, r->now.seq, ranges, count))
         return error;
     r->scratch_byte_count += byte_count;
     return 1;
@@ -347,7 +348,7 @@ void tsm_run_reader_finish(struct tsm_run_reader *r)
     if (r->pieces)
         fclose(r->pieces);
     tsm_map_finish(&r->index);
-    tsm_scratch_finish(&r->scratch);
+    tsm_scratch_memory_finish(&r->scratch);
 }
 
 struct tsm_observer tsm_run_reader_observer(struct tsm_run_reader *r)

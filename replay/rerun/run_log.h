@@ -7,7 +7,7 @@
 #ifndef REPLAY_RERUN_RUN_LOG_H
 #define REPLAY_RERUN_RUN_LOG_H
 
-#include "analysis/dependencies/scratch.h"
+#include "analysis/dependencies/scratch_memory.h"
 #include "base/map.h"
 #include "format/keyset.h"
 #include "replay/observe.h"
@@ -48,9 +48,9 @@ struct tsm_run_reader {
     uint64_t unknown_count; /* pieces that may be equal or not: their bytes were not kept */
     bool differs;
     struct tsm_difference difference;
-    /* Differing bytes that no result depends on are none: (scratch.h). NULL trace: they are. */
+    /* Differing bytes that no result depends on are none (scratch_memory.h). NULL trace: they are. */
     struct sbt_reader *trace;
-    struct tsm_scratch scratch;
+    struct tsm_scratch_memory scratch;
     bool has_scratch;
     uint64_t scratch_byte_count; /* that differed so far */
 };

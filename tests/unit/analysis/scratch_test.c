@@ -4,7 +4,7 @@
  * write, read what they wrote, reach some bytes perhaps, or are not known; frees; memory of the
  * host.
  */
-#include "analysis/dependencies/scratch.h"
+#include "analysis/dependencies/scratch_memory.h"
 
 #include <string.h>
 
@@ -37,9 +37,9 @@ static void make_range(struct tsm_access *a)
 }
 
 /* Commands have the records 10, 20, ...; memory is freed between two of them. */
-static struct tsm_scratch make(void)
+static struct tsm_scratch_memory make(void)
 {
-    struct tsm_scratch s = {.has_results = true, .placed = placed, .placed_count = 2};
+    struct tsm_scratch_memory s = {.has_results = true, .placed = placed, .placed_count = 2};
     size_t count = 0;
 
     for (unsigned i = 0; i < COMMANDS; i++) {
@@ -109,8 +109,8 @@ static bool follow(bool *bytes, const struct tsm_accessing *c)
     return !reads || writes;
 }
 
-static bool expected(const struct tsm_scratch *s, uint64_t seq,
-                     const struct tsm_scratch_range *asked, size_t count)
+static bool expected(const struct tsm_scratch_memory *s, uint64_t seq,
+                     const struct tsm_scratch_memory_range *asked, size_t count)
 {
     bool bytes[SIZE] = {0};
 
@@ -137,15 +137,15 @@ static void is_as_the_model_says(void)
     unsigned counts[2] = {0};
 
     for (unsigned round = 0; round < 20000; round++) {
-        struct tsm_scratch s = make();
-        struct tsm_scratch_range asked[2];
+        struct tsm_scratch_memory s = make();
+        struct tsm_scratch_memory_range asked[2];
         const unsigned first = below(SIZE - 40), seq = 10 * below(COMMANDS);
 
-        asked[0] = (struct tsm_scratch_range){BASE + first, BASE + first + 1 + below(8)};
-        asked[1] = (struct tsm_scratch_range){asked[0].end + 1 + below(8), 0};
+        asked[0] = (struct tsm_scratch_memory_range){BASE + first, BASE + first + 1 + below(8)};
+        asked[1] = (struct tsm_scratch_memory_range){asked[0].end + 1 + below(8), 0};
         asked[1].end = asked[1].start + 1 + below(8);
         const bool is_scratch = expected(&s, seq, asked, 2);
-        CHECK_EQ_INT(tsm_scratch_has(&s, seq, asked, 2), is_scratch);
+        CHECK_EQ_INT(tsm_scratch_memory_has(&s, seq, asked, 2), is_scratch);
         counts[is_scratch]++;
     }
     CHECK(counts[0] > 1000 && counts[1] > 1000);
@@ -153,16 +153,16 @@ static void is_as_the_model_says(void)
 
 static void nothing_is_known_without_accesses_or_results(void)
 {
-    struct tsm_scratch s = make();
-    const struct tsm_scratch_range asked = {BASE, BASE + 1};
+    struct tsm_scratch_memory s = make();
+    const struct tsm_scratch_memory_range asked = {BASE, BASE + 1};
 
     s.commands.count = 0;
-    CHECK(tsm_scratch_has(&s, 5, &asked, 1));
+    CHECK(tsm_scratch_memory_has(&s, 5, &asked, 1));
     s.has_results = false;
-    CHECK(!tsm_scratch_has(&s, 5, &asked, 1));
+    CHECK(!tsm_scratch_memory_has(&s, 5, &asked, 1));
     s.has_results = true;
     s.commands.accesses.observed.count = 0;
-    CHECK(!tsm_scratch_has(&s, 5, &asked, 1));
+    CHECK(!tsm_scratch_memory_has(&s, 5, &asked, 1));
 }
 
 int main(void)

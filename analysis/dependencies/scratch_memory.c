@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/dependencies/scratch.h"
+#include "analysis/dependencies/scratch_memory.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 /* ---- collecting --------------------------------------------------------------------------- */
 
 struct collecting {
-    struct tsm_scratch *out;
+    struct tsm_scratch_memory *out;
     struct sbt_reader *reader;
 };
 
@@ -31,7 +31,7 @@ static int collect_core(void *user, const struct sbt_record *record)
 
 static int collect_change(void *user, const struct tsm_memory_node *change)
 {
-    struct tsm_scratch *s = ((struct collecting *)user)->out;
+    struct tsm_scratch_memory *s = ((struct collecting *)user)->out;
     const struct tsm_placed placed = {change->seq, change->address, change->address + change->size,
                                       change->place == TSM_PLACE_DEVICE};
 
@@ -41,7 +41,7 @@ static int collect_change(void *user, const struct tsm_memory_node *change)
                : tsm_fail(TSM_E_MEMORY, "no memory for scratch memory");
 }
 
-int tsm_scratch_collect(struct tsm_scratch *out, struct sbt_reader *reader)
+int tsm_scratch_memory_collect(struct tsm_scratch_memory *out, struct sbt_reader *reader)
 {
     struct collecting c = {out, reader};
     const struct tsm_model_visitor visitor = {
@@ -49,16 +49,16 @@ int tsm_scratch_collect(struct tsm_scratch *out, struct sbt_reader *reader)
     struct tsm_model_counts counts;
     int error;
 
-    *out = (struct tsm_scratch){0};
+    *out = (struct tsm_scratch_memory){0};
     error = tsm_accesses_begin(&out->commands.accesses, reader);
     return error ? error : tsm_model_pass(&counts, reader, NULL, &visitor);
 }
 
-void tsm_scratch_finish(struct tsm_scratch *s)
+void tsm_scratch_memory_finish(struct tsm_scratch_memory *s)
 {
     tsm_command_accesses_finish(&s->commands);
     free(s->placed);
-    *s = (struct tsm_scratch){0};
+    *s = (struct tsm_scratch_memory){0};
 }
 
 /* ---- asking ------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ void tsm_scratch_finish(struct tsm_scratch *s)
 /* Bytes that may differ: those asked for, and what commands made of them; but for those that have
  * been overwritten. In order and apart. */
 struct pending {
-    struct tsm_scratch_range *list;
+    struct tsm_scratch_memory_range *list;
     size_t count, capacity;
 };
 
@@ -96,8 +96,9 @@ static bool add(struct pending *p, uint64_t start, uint64_t end)
         end = p->list[at].end > end ? p->list[at].end : end;
         TSM_ARRAY_REMOVE(p->list, p->count, at);
     }
-    return p->count < RANGES_MAX && TSM_ARRAY_INSERT(p->list, p->count, p->capacity, at,
-                                                     ((struct tsm_scratch_range){start, end}));
+    return p->count < RANGES_MAX &&
+           TSM_ARRAY_INSERT(p->list, p->count, p->capacity, at,
+                            ((struct tsm_scratch_memory_range){start, end}));
 }
 
 /* Takes bytes away. Returns false if out of memory. */
@@ -106,7 +107,7 @@ static bool take(struct pending *p, uint64_t start, uint64_t end)
     size_t at = first_behind(p, start);
 
     while (at < p->count && p->list[at].start < end) {
-        const struct tsm_scratch_range r = p->list[at];
+        const struct tsm_scratch_memory_range r = p->list[at];
 
         TSM_ARRAY_REMOVE(p->list, p->count, at);
         if (r.start < start && !add(p, r.start, start))
@@ -124,7 +125,8 @@ static uint64_t end_of(const struct tsm_access *a)
 }
 
 /* Tests whether it is device memory: the program can read other memory without a record. */
-static bool is_device(const struct tsm_scratch *s, uint64_t seq, uint64_t start, uint64_t end)
+static bool is_device(const struct tsm_scratch_memory *s, uint64_t seq, uint64_t start,
+                      uint64_t end)
 {
     for (size_t i = s->placed_count; i-- > 0;)
         if (s->placed[i].seq <= seq && s->placed[i].start <= start && start < s->placed[i].end)
@@ -141,9 +143,9 @@ static bool reads_some(const struct tsm_access *ranges, size_t count, const stru
     return false;
 }
 
-/* Notes that what the command writes may differ, too. Returns false where it leaves the device: then
- * it is a result. */
-static bool spread(const struct tsm_scratch *s, const struct tsm_accessing *c,
+/* Notes that what the command writes may differ, too. Returns false where it leaves the device:
+ * then it is a result. */
+static bool spread(const struct tsm_scratch_memory *s, const struct tsm_accessing *c,
                    const struct tsm_access *ranges, struct pending *p)
 {
     bool has_written = false;
@@ -160,7 +162,8 @@ static bool spread(const struct tsm_scratch *s, const struct tsm_accessing *c,
 }
 
 /* Follows the bytes through a command. Returns false where they may come to a result. */
-static bool follow(const struct tsm_scratch *s, const struct tsm_accessing *c, struct pending *p)
+static bool follow(const struct tsm_scratch_memory *s, const struct tsm_accessing *c,
+                   struct pending *p)
 {
     const struct tsm_access *ranges = &s->commands.ranges[c->first];
 
@@ -175,7 +178,7 @@ static bool follow(const struct tsm_scratch *s, const struct tsm_accessing *c, s
     return true;
 }
 
-static bool follow_all(const struct tsm_scratch *s, uint64_t seq, struct pending *p)
+static bool follow_all(const struct tsm_scratch_memory *s, uint64_t seq, struct pending *p)
 {
     const struct tsm_command_accesses *c = &s->commands;
     size_t at, freed;
@@ -192,8 +195,8 @@ static bool follow_all(const struct tsm_scratch *s, uint64_t seq, struct pending
     return true;
 }
 
-bool tsm_scratch_has(const struct tsm_scratch *s, uint64_t seq,
-                     const struct tsm_scratch_range *ranges, size_t count)
+bool tsm_scratch_memory_has(const struct tsm_scratch_memory *s, uint64_t seq,
+                            const struct tsm_scratch_memory_range *ranges, size_t count)
 {
     struct pending p = {0};
     bool is_scratch = s->has_results && s->commands.accesses.observed.count;
