@@ -18,24 +18,19 @@ static cudaError_t refuse(atomic_flag *is_named, const char *name)
 
 /* clang-format off */
 #define FORWARD(name, driver, parameters, arguments)
-#define CALL(name, parameters)                                                                     \
+#define REFUSE(name, parameters)                                                                   \
     __attribute__((weak)) cudaError_t name parameters                                              \
     {                                                                                              \
         static atomic_flag is_named = ATOMIC_FLAG_INIT;                                            \
         return refuse(&is_named, #name);                                                           \
     }
+#define CALL(name, parameters) REFUSE(name, parameters)
 #include "emu/cudart/calls.inc"
 
 /* Exports of NVIDIA's library about which nothing public says what they take. */
 #define PRIVATE(name)                                                                              \
     __attribute__((weak, visibility("default"))) cudaError_t name(void);                           \
-    CALL_PRIVATE(name, (void))
-#define CALL_PRIVATE(name, parameters)                                                             \
-    __attribute__((weak)) cudaError_t name parameters                                              \
-    {                                                                                              \
-        static atomic_flag is_named = ATOMIC_FLAG_INIT;                                            \
-        return refuse(&is_named, #name);                                                           \
-    }
+    REFUSE(name, (void))
 PRIVATE(__cudaGetProcAddress)
 PRIVATE(__cudaRegisterHostVar)
 PRIVATE(__cudaRegisterUnifiedTable)
