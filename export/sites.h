@@ -12,7 +12,7 @@
 
 /* Facts about a return address. Texts live as long as their source; NULL: not known. */
 struct tsm_frame_text {
-    const char *function, *file;
+    const char *function, *file, *module;
     uint32_t line;
 };
 

@@ -96,6 +96,8 @@ struct tsm_command_node {
     uint32_t stream, part;    /* part: of a submit, from 0 */
     uint32_t run;             /* of a replay that was timed, from 0; of a recording 0 */
     struct tsm_device device; /* that the stream runs on */
+    uint64_t owner;  /* key of what the stream belongs to, as in struct tsm_call_node; 0: unknown */
+    uint64_t object; /* id that the call names: an event, an executable graph; 0: none */
     uint32_t thread, stack;
     enum tsm_work work;
     enum tsm_place from, to;       /* of a copy; of a fill, to */
@@ -129,6 +131,18 @@ struct tsm_command_time {
     uint32_t buffer, command; /* as in struct tsm_inner_node */
     uint32_t type;            /* of the record that recorded it */
     uint64_t object;          /* id of what it ran; 0: not known */
+};
+
+/* Phases of a mark (docs/FORMAT.md 10). */
+enum tsm_mark_phase { TSM_MARK_POINT, TSM_MARK_BEGIN, TSM_MARK_END };
+
+/* A label of the program: a point in time, or one end of a range. */
+struct tsm_mark_node {
+    const char *name; /* NULL: none, as at an end. Lives as long as the reader */
+    enum tsm_mark_phase phase;
+    uint64_t id; /* of whose labels nest in one another; 0: the thread's */
+    uint64_t seq, time_ns;
+    uint32_t thread;
 };
 
 /* Changes of what a program has allocated. */

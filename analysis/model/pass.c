@@ -189,7 +189,7 @@ static int report_times(struct pass *p, const struct tsm_command_node *command)
 
 static int add_command(struct pass *p, const struct sbt_record *record,
                        const struct tsm_type_work *type, const char *label,
-                       const struct tsm_device *device)
+                       const struct tsm_destination *to)
 {
     struct tsm_command_node node = {
         .schema = type->schema,
@@ -197,7 +197,8 @@ static int add_command(struct pass *p, const struct sbt_record *record,
         .seq = record->seq,
         .position = record->position,
         .stream = record->stream,
-        .device = *device,
+        .device = to->device,
+        .owner = to->owner,
         .thread = record->thread,
         .stack = record->stack,
         .call_ns = record->time_ns,
@@ -240,7 +241,7 @@ static int visit_call(struct pass *p, const struct sbt_record *record,
         error = p->visitor->call(p->visitor->user, &call);
     return error || !call.is_command || !p->follows_commands
                ? error
-               : add_command(p, record, type, call.label, &to->device);
+               : add_command(p, record, type, call.label, to);
 }
 
 struct tsm_span tsm_span_of_time(uint64_t start_ns, uint64_t duration_ns, uint32_t flags,
@@ -295,6 +296,25 @@ static int note_time(struct pass *p, const struct sbt_record *record)
     return result == 1 ? 0 : result;
 }
 
+/* Slots of a MARK record. */
+enum { MARK_NAME, MARK_PHASE, MARK_ID, MARK_COUNT };
+
+static int note_mark(struct pass *p, const struct sbt_record *record)
+{
+    const uint64_t *s = record->slots;
+    struct tsm_mark_node mark = {
+        .seq = record->seq, .time_ns = record->time_ns, .thread = record->thread};
+    int error = tsm_labels_note(&p->labels, p->reader, record);
+
+    if (error || !p->visitor->mark || !is_selected(p, record) || record->slot_count < MARK_COUNT ||
+        s[MARK_PHASE] > TSM_MARK_END)
+        return error;
+    mark.name = s[MARK_NAME] ? sbt_reader_string(p->reader, (uint32_t)s[MARK_NAME]) : NULL;
+    mark.phase = (enum tsm_mark_phase)s[MARK_PHASE];
+    mark.id = s[MARK_ID];
+    return p->visitor->mark(p->visitor->user, &mark);
+}
+
 /* ---- the pass ------------------------------------------------------------------------------ */
 
 static int note_memory(struct pass *p, const struct sbt_record *record,
@@ -318,7 +338,7 @@ static int note_record(struct pass *p, const struct sbt_record *record)
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME))
         return note_time(p, record);
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MARK))
-        return tsm_labels_note(&p->labels, p->reader, record);
+        return note_mark(p, record);
     type = find_type(p, record);
     if (!type)
         return tsm_fail(TSM_E_MEMORY, "out of memory for types of records");

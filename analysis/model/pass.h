@@ -25,6 +25,7 @@ struct tsm_model_visitor {
     int (*call)(void *user, const struct tsm_call_node *call); /* in the order of the trace */
     int (*core)(void *user,
                 const struct sbt_record *record); /* of the recorder's own, in it, too */
+    int (*mark)(void *user, const struct tsm_mark_node *mark); /* in it, too */
     /* When its time is known, or will never be: in no certain order. */
     int (*command)(void *user, const struct tsm_command_node *command);
     /* Before the command that it is in. */

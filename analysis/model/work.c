@@ -203,6 +203,7 @@ void tsm_work_describe(struct tsm_command_node *node, struct sbt_reader *reader,
                        const struct tsm_memory *memory)
 {
     node->work = type->work;
+    node->object = role_of(type, record, SBT_ROLE_OBJECT);
     if (type->work == TSM_WORK_KERNEL)
         describe_kernel(node, reader, record, type);
     if (type->work != TSM_WORK_COPY && type->work != TSM_WORK_FILL)

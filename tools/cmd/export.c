@@ -2,13 +2,16 @@
 #include "tools/command.h"
 
 #include "base/output_file.h"
+#include "export/events.h"
 #include "export/sites.h"
 #include "tools/named_output.h"
 #include "tools/selection.h"
 #include "tools/stats/frame_names.h"
+#include "tools/text/demangle.h"
 #include "tools/text/json_out.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"
+#include "tracesmith/error.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -40,23 +43,26 @@ static const struct tsm_option options[] = {
 
 struct exported {
     struct sbt_reader *reader;
-    struct tsm_summary summary;
+    const struct sbt_filter *filter;
+    const struct tsm_frame_names *names;
+    struct tsm_summary summary; /* of formats of sites */
     struct tsm_sites sites;
+    struct tsm_event_counts events; /* of formats of events */
 };
 
-static int folded(FILE *out, const struct exported *e)
+static int folded(FILE *out, struct exported *e)
 {
     tsm_export_folded(out, &e->sites);
     return 0;
 }
 
-static int speedscope(FILE *out, const struct exported *e)
+static int speedscope(FILE *out, struct exported *e)
 {
     tsm_export_speedscope(out, &e->sites, sbt_reader_name(e->reader));
     return 0;
 }
 
-static int pprof(FILE *out, const struct exported *e)
+static int pprof(FILE *out, struct exported *e)
 {
     const struct tsm_model_counts *c = &e->summary.counts;
 
@@ -64,12 +70,21 @@ static int pprof(FILE *out, const struct exported *e)
                             (uint64_t)c->last_ns - (uint64_t)c->first_ns);
 }
 
+/* Device time by launch site, or events one by one. A writer has one of the functions. */
 static const struct format {
     const char *name;
-    int (*write)(FILE *out, const struct exported *e);
+    int (*sites)(FILE *out, struct exported *e);
+    int (*file)(struct tsm_event_counts *out, const char *path, const char *shown,
+                const struct tsm_event_source *source); /* events, into an empty file */
     bool is_binary;
 } formats[] = {
-    {"folded", folded, false}, {"speedscope", speedscope, false}, {"pprof", pprof, true}};
+    {.name = "folded", .sites = folded},
+    {.name = "speedscope", .sites = speedscope},
+    {.name = "pprof", .sites = pprof, .is_binary = true},
+    {.name = "sqlite", .file = tsm_export_nsys, .is_binary = true},
+};
+
+#define FORMAT_WORDS "folded|speedscope|pprof|sqlite"
 
 static const struct format *find_format(const char *name)
 {
@@ -81,7 +96,40 @@ static const struct format *find_format(const char *name)
 
 /* ---- the command -------------------------------------------------------------------------- */
 
-static int collect(struct exported *e, const struct export_values *v)
+static int collect_sites(struct exported *e)
+{
+    int error = tsm_summary_collect(&e->summary, e->reader, e->filter, TSM_TIME_BY_SITE);
+
+    return error ? error : tsm_sites_build(&e->sites, &e->summary, e->reader, e->names);
+}
+
+static int write_events(struct exported *e, const struct format *format,
+                        const struct tsm_output_file *out)
+{
+    const struct tsm_event_source source = {
+        .reader = e->reader, .filter = e->filter, .names = e->names, .demangle = tsm_demangle};
+
+    if (!out->temporary[0])
+        return tsm_fail(TSM_E_ARGUMENT, "%s: %s needs a file of its own; name one with -o",
+                        out->path, format->name);
+    return format->file(&e->events, out->temporary, out->path, &source);
+}
+
+static int write_file(struct exported *e, const struct format *format, const char *path)
+{
+    struct tsm_output_file out;
+    int error = format->sites ? collect_sites(e) : 0;
+
+    if (!error)
+        error = tsm_output_file_begin(&out, path);
+    if (error)
+        return error;
+    error = format->sites ? format->sites(out.file, e) : write_events(e, format, &out);
+    return tsm_output_file_end(&out, error != 0);
+}
+
+static int write_selected(struct exported *e, const struct export_values *v,
+                          const struct format *format, const char *path)
 {
     struct tsm_symbols *symbols = NULL;
     struct tsm_frame_names names;
@@ -89,25 +137,14 @@ static int collect(struct exported *e, const struct export_values *v)
     int error = tsm_selection_filter(&filter, e->reader, &v->streams, &v->range);
 
     if (!error)
-        error = tsm_summary_collect(&e->summary, e->reader, &filter, TSM_TIME_BY_SITE);
-    if (!error)
         error = tsm_symbols_create(&symbols, e->reader);
     names = tsm_frame_names(symbols);
+    e->filter = &filter;
+    e->names = &names;
     if (!error)
-        error = tsm_sites_build(&e->sites, &e->summary, e->reader, &names);
+        error = write_file(e, format, path);
     tsm_symbols_destroy(symbols);
     return error;
-}
-
-static int write_file(const struct exported *e, const struct format *format, const char *path)
-{
-    struct tsm_output_file out;
-    int error = tsm_output_file_begin(&out, path);
-
-    if (error)
-        return error;
-    error = format->write(out.file, e);
-    return tsm_output_file_end(&out, error != 0);
 }
 
 static void print_json(const struct exported *e, const struct format *format, const char *path)
@@ -118,22 +155,37 @@ static void print_json(const struct exported *e, const struct format *format, co
     tsm_json_put_string(&j, "trace", sbt_reader_name(e->reader));
     tsm_json_put_string(&j, "format", format->name);
     tsm_json_put_string(&j, "output", path);
-    tsm_json_put_u64(&j, "stack_count", e->sites.sample_count);
-    tsm_json_put_u64(&j, "command_count",
-                     e->summary.counts.command_count - e->summary.counts.order_count);
-    tsm_json_put_u64(&j, "total_ns", e->sites.total_ns);
+    if (format->sites) {
+        tsm_json_put_u64(&j, "stack_count", e->sites.sample_count);
+        tsm_json_put_u64(&j, "command_count",
+                         e->summary.counts.command_count - e->summary.counts.order_count);
+        tsm_json_put_u64(&j, "total_ns", e->sites.total_ns);
+    } else {
+        tsm_json_put_u64(&j, "call_count", e->events.call_count);
+        tsm_json_put_u64(&j, "command_count", e->events.command_count);
+        tsm_json_put_u64(&j, "untimed_count", e->events.untimed_count);
+        tsm_json_put_u64(&j, "label_count", e->events.mark_count);
+        tsm_json_put_u64(&j, "memory_count", e->events.memory_count);
+    }
     tsm_json_end(&j);
 }
 
-static void note_missing(const struct exported *e)
+static void note_missing(const struct exported *e, const struct format *format)
 {
-    const struct tsm_model_counts *c = &e->summary.counts;
+    const char *name = sbt_reader_name(e->reader);
+    const struct tsm_event_counts *events = &e->events;
 
-    if (!c->record_count)
+    if (format->sites ? !e->summary.counts.record_count : !events->model.record_count)
         tsm_selection_note_nothing(e->reader);
-    else if (!e->sites.total_ns)
-        tsm_note("%s: no times of the device; 'tsrecord --gpu-time=1' records them",
-                 sbt_reader_name(e->reader));
+    else if (format->sites ? !e->sites.total_ns : !events->command_count && events->untimed_count)
+        tsm_note("%s: no times of the device; 'tsrecord --gpu-time=1' records them", name);
+    else if (events->untimed_count)
+        tsm_note("%s: %llu commands are left out: nobody knows when they ran", name,
+                 (unsigned long long)events->untimed_count);
+    if (events->displaced_count)
+        tsm_note("%s: times of %llu commands are on a clock of their own, and are written as they "
+                 "are; see 'tracesmith clocks'",
+                 name, (unsigned long long)events->displaced_count);
 }
 
 static int export_trace(struct exported *e, const struct export_values *v,
@@ -143,14 +195,12 @@ static int export_trace(struct exported *e, const struct export_values *v,
     int error;
 
     tsm_trace_show_progress(e->reader, "exporting");
-    error = collect(e, v);
+    error = write_selected(e, v, format, path);
     tsm_trace_show_progress(e->reader, NULL);
-    if (!error)
-        error = write_file(e, format, path);
     if (error)
         tsm_complain_error();
     else
-        note_missing(e);
+        note_missing(e, format);
     if (!error && v->json)
         print_json(e, format, path);
     tsm_trace_note_damage(e->reader, &told);
@@ -168,8 +218,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     struct exported e = {0};
 
     if (!format)
-        return tsm_complain("unknown format '%s'; there are folded, speedscope and pprof",
-                            words->words[0]);
+        return tsm_complain("unknown format '%s'; there are " FORMAT_WORDS, words->words[0]);
     if (v->json && strcmp(path, "-") == 0)
         return tsm_complain("--json needs --output: standard output has the object");
     if (format->is_binary && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
@@ -183,7 +232,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
 const struct tsm_command tsm_command_export = {
     .name = "export",
     .summary = "write device time by launch site for flame graphs and pprof",
-    .synopsis = "[OPTION]... folded|speedscope|pprof TRACE",
+    .synopsis = "[OPTION]... " FORMAT_WORDS " TRACE",
     .description =
         "Writes what the device spent its time on in the format of another tool: for each host "
         "stack that "
@@ -201,7 +250,7 @@ const struct tsm_command tsm_command_export = {
                    "2|the trace cannot be read, or the file cannot be written",
     .options = options,
     .values_size = sizeof(struct export_values),
-    .operand = "folded|speedscope|pprof",
+    .operand = FORMAT_WORDS,
     .word_min = 2,
     .word_max = 2,
     .run = run,

@@ -9,6 +9,7 @@ static void find_frame(void *user, uint64_t address, struct tsm_frame_text *out)
     const char *name = symbol->function ? symbol->function : symbol->module;
 
     out->function = name ? tsm_clean(name) : NULL;
+    out->module = symbol->module ? tsm_clean(symbol->module) : NULL;
     out->file = symbol->source ? tsm_clean(symbol->source) : NULL;
     out->line = symbol->line;
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/events.h"
+
+#include "base/array.h"
+#include "tracesmith/error.h"
+
+#include <stdlib.h>
+
+uint32_t tsm_event_process(const struct tsm_event_source *source)
+{
+    const char *text = sbt_reader_metadata_find(source->reader, "process.pid");
+
+    return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+const char *tsm_event_program(const struct tsm_event_source *source)
+{
+    const char *text = sbt_reader_metadata_find(source->reader, "process.executable");
+
+    if (!text)
+        text = sbt_reader_metadata_find(source->reader, "process.name");
+    return text ? source->names->clean(source->names->user, text) : "";
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+uint32_t tsm_number_of(struct tsm_numbering *n, uint64_t key, bool *added)
+{
+    bool is_new = false;
+    uint64_t *place = tsm_map_insert(&n->numbers, key, &is_new);
+
+    if (added)
+        *added = is_new;
+    if (!place)
+        return n->first;
+    if (is_new)
+        *place = n->first + n->numbers.count - 1;
+    return (uint32_t)*place;
+}
+
+uint32_t tsm_device_number(struct tsm_device_numbers *n, const struct tsm_device *device)
+{
+    uint32_t i = 0;
+
+    if (!device->api)
+        return 0;
+    if (!device->type)
+        return (uint32_t)device->number;
+    while (i < n->count && !tsm_device_is_same(&n->list[i], device))
+        i++;
+    if (i == n->count && n->count < sizeof(n->list) / sizeof(*n->list))
+        n->list[n->count++] = *device;
+    return TSM_DEVICE_NUMBER_OBJECTS + i;
+}
+
+/* ---- ranges --------------------------------------------------------------------------------- */
+
+#define OPEN_MAX 8192u /* ranges that never end do not take memory without bound */
+
+struct tsm_open_range {
+    const char *name;
+    uint64_t id, seq, start_ns;
+    uint32_t thread;
+};
+
+static bool is_end_of(const struct tsm_mark_node *mark, const struct tsm_open_range *range)
+{
+    return range->id == mark->id && (mark->id || range->thread == mark->thread);
+}
+
+static struct tsm_range_event event_of(const struct tsm_open_range *range, uint64_t end_ns,
+                                       uint32_t end_thread)
+{
+    return (struct tsm_range_event){.name = range->name ? range->name : "",
+                                    .seq = range->seq,
+                                    .id = range->id,
+                                    .start_ns = range->start_ns,
+                                    .end_ns = end_ns < range->start_ns ? range->start_ns : end_ns,
+                                    .thread = range->thread,
+                                    .end_thread = end_thread};
+}
+
+int tsm_ranges_note(struct tsm_ranges *r, struct tsm_range_event *out,
+                    const struct tsm_mark_node *mark)
+{
+    const struct tsm_open_range range = {mark->name, mark->id, mark->seq, mark->time_ns,
+                                         mark->thread};
+    size_t i = r->count;
+
+    if (mark->phase == TSM_MARK_POINT) {
+        *out = event_of(&range, mark->time_ns, mark->thread);
+        out->is_point = true;
+        return 1;
+    }
+    if (mark->phase == TSM_MARK_BEGIN) {
+        if (r->count < OPEN_MAX && !TSM_ARRAY_PUSH(r->open, r->count, r->capacity, range))
+            return tsm_fail(TSM_E_MEMORY, "out of memory for ranges");
+        return 0;
+    }
+    while (i > 0 && !is_end_of(mark, &r->open[i - 1]))
+        i--;
+    if (!i)
+        return 0;
+    *out = event_of(&r->open[i - 1], mark->time_ns, mark->thread);
+    TSM_ARRAY_REMOVE(r->open, r->count, i - 1);
+    return 1;
+}
+
+bool tsm_ranges_take_open(struct tsm_ranges *r, struct tsm_range_event *out, uint64_t end_ns)
+{
+    if (!r->count)
+        return false;
+    r->count--;
+    *out = event_of(&r->open[r->count], end_ns, r->open[r->count].thread);
+    out->is_open = true;
+    return true;
+}
+
+void tsm_ranges_finish(struct tsm_ranges *r)
+{
+    free(r->open);
+    *r = (struct tsm_ranges){0};
+}

@@ -1,0 +1,861 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An SQLite file as `nsys export --type=sqlite` writes it, schema 3.16: tables and columns by
+ * NVIDIA's user guide ("SQLite Schema Reference"). Times are ns since the session's start; a call
+ * and what it sent have the record's number as correlationId. Calls and commands of other APIs, and
+ * what is known of times, are in tables of our own (TRACESMITH_...).
+ */
+#include "export/events.h"
+
+#include "base/array.h"
+#include "base/text.h"
+#include "export/database.h"
+#include "export/nsys_forms.h"
+#include "export/short_name.h"
+#include "format/json.h"
+#include "tracesmith/error.h"
+#include "tracesmith/version.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct nsys {
+    struct tsm_database *d;
+    const struct tsm_event_source *source;
+    struct tsm_event_counts *counts;
+    struct tsm_rows rows[NSYS_TABLE_COUNT];
+    struct tsm_numbering contexts; /* by owner */
+    struct tsm_device_numbers devices;
+    struct tsm_numbering streams, stacks, threads; /* those that have their rows */
+    struct tsm_ranges ranges;
+    struct tsm_map call_names;    /* record type -> number of the call's name */
+    struct tsm_map kernel_places; /* a kernel's name, as a pointer -> place in `kernels` */
+    struct kernel_name *kernels;
+    size_t kernel_count, kernel_capacity;
+    int64_t process; /* as globalPid */
+};
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+static int64_t string_of(struct nsys *n, const char *text)
+{
+    return tsm_database_string(n->d, &n->rows[NSYS_STRINGS], text);
+}
+
+static const char *clean(const struct nsys *n, const char *text)
+{
+    return n->source->names->clean(n->source->names->user, text ? text : "");
+}
+
+/* Returns the number of what comes from the program, without control characters. */
+static int64_t name_of(struct nsys *n, const char *text)
+{
+    return string_of(n, clean(n, text));
+}
+
+/* Returns the number of the name of a call. */
+static int64_t call_name(struct nsys *n, uint32_t type, const struct sbt_schema *schema)
+{
+    bool added = false;
+    uint64_t *place = tsm_map_insert(&n->call_names, type, &added);
+    int64_t name;
+
+    if (place && !added)
+        return (int64_t)*place;
+    name = name_of(n, schema ? schema->name : "unknown call");
+    if (place)
+        *place = (uint64_t)name;
+    return name;
+}
+
+/* Numbers of the texts that a kernel is called by. */
+struct kernel_name {
+    int64_t mangled, plain, own;
+};
+
+static struct kernel_name make_kernel_name(struct nsys *n, const char *name)
+{
+    char *plain = name ? n->source->demangle(name) : NULL;
+    struct kernel_name made;
+    char own[1024];
+
+    if (!name)
+        name = "unknown kernel";
+    tsm_short_name(own, sizeof(own), plain ? plain : name);
+    made.mangled = name_of(n, name);
+    made.plain = plain ? name_of(n, plain) : made.mangled;
+    made.own = name_of(n, own);
+    free(plain);
+    return made;
+}
+
+/* Returns the names of a kernel, whose name the trace has once. */
+static struct kernel_name find_kernel_name(struct nsys *n, const char *name)
+{
+    bool added = false;
+    uint64_t *place = tsm_map_insert(&n->kernel_places, (uint64_t)(uintptr_t)name, &added);
+    struct kernel_name made;
+
+    if (place && !added)
+        return n->kernels[*place];
+    made = make_kernel_name(n, name);
+    if (place && TSM_ARRAY_PUSH(n->kernels, n->kernel_count, n->kernel_capacity, made))
+        *place = n->kernel_count - 1;
+    else if (place)
+        tsm_map_remove(&n->kernel_places, (uint64_t)(uintptr_t)name);
+    return made;
+}
+
+static void put_pair(struct nsys *n, enum nsys_table table, const char *name, const char *value)
+{
+    struct tsm_rows *r = &n->rows[table];
+
+    tsm_row_begin(n->d, r);
+    tsm_row_text(r, name);
+    tsm_row_text(r, value);
+    tsm_row_end(n->d, r);
+}
+
+/* ---- threads, stacks, streams --------------------------------------------------------------- */
+
+static int64_t thread_id(const struct nsys *n, uint32_t thread)
+{
+    return n->process | (int64_t)(thread & 0xffffffu);
+}
+
+static void put_frame(struct nsys *n, uint32_t stack, uint64_t address, int depth)
+{
+    struct tsm_rows *r = &n->rows[NSYS_CALLCHAINS];
+    struct tsm_frame_text text = {0};
+    char unknown[32];
+    int64_t function, module;
+
+    n->source->names->find(n->source->names->user, address, &text);
+    tsm_format(unknown, sizeof(unknown), "0x%llx", (unsigned long long)address);
+    function = string_of(n, text.function ? text.function : unknown);
+    module = string_of(n, text.module ? text.module : "[Unknown]");
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, stack);
+    tsm_row_i64(r, function);
+    tsm_row_i64(r, module);
+    tsm_row_i64(r, !text.function);
+    tsm_row_i64(r, (int64_t)address);
+    tsm_row_i64(r, depth);
+    tsm_row_end(n->d, r);
+}
+
+/* Writes the stack's rows when it comes first. */
+static void note_stack(struct nsys *n, uint32_t stack)
+{
+    const uint64_t *frames;
+    bool added = false;
+    int count;
+
+    if (stack)
+        tsm_number_of(&n->stacks, stack, &added);
+    count = added ? sbt_reader_stack(n->source->reader, stack, &frames) : 0;
+    for (int i = 0; i < count; i++)
+        put_frame(n, stack, frames[i], i);
+}
+
+static void note_context(struct nsys *n, uint32_t context, uint32_t device)
+{
+    struct tsm_rows *r = &n->rows[NSYS_CONTEXT];
+
+    tsm_row_begin(n->d, r);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, (int64_t)device);
+    tsm_row_i64(r, 0);
+    tsm_row_i64(r, n->process >> 24);
+    tsm_row_i64(r, (int64_t)device);
+    tsm_row_i64(r, (int64_t)context);
+    tsm_row_skip(r, 2);
+    tsm_row_end(n->d, r);
+}
+
+static void note_stream(struct nsys *n, uint32_t stream, uint32_t context, uint32_t device)
+{
+    struct tsm_rows *r = &n->rows[NSYS_STREAM];
+    bool added;
+
+    tsm_number_of(&n->streams, stream, &added);
+    if (!added)
+        return;
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, stream);
+    tsm_row_i64(r, (int64_t)device);
+    tsm_row_i64(r, 0);
+    tsm_row_i64(r, n->process >> 24);
+    tsm_row_i64(r, (int64_t)context);
+    tsm_row_skip(r, 2);
+    tsm_row_end(n->d, r);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* Tests whether Nsight Systems has tables for what this API does. */
+static bool is_cuda(uint32_t type)
+{
+    char space[16];
+
+    return strcmp(sbt_api_name(SBT_TYPE_API(type), space), "cuda") == 0;
+}
+
+static void put_runtime(struct nsys *n, const struct sbt_record *record, int64_t name)
+{
+    struct tsm_rows *r = &n->rows[NSYS_RUNTIME];
+
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, (int64_t)record->time_ns);
+    tsm_row_i64(r, (int64_t)(record->time_ns + record->duration_ns));
+    tsm_row_i64(r, NSYS_CLASS_DRIVER);
+    tsm_row_i64(r, thread_id(n, record->thread));
+    tsm_row_i64(r, (int64_t)record->seq);
+    tsm_row_i64(r, name);
+    tsm_row_i64(r, record->result);
+    if (record->stack)
+        tsm_row_i64(r, record->stack);
+    else
+        tsm_row_null(r);
+    tsm_row_end(n->d, r);
+}
+
+static void put_call(struct nsys *n, const struct sbt_record *record, int64_t name)
+{
+    struct tsm_rows *r = &n->rows[NSYS_OWN_CALL];
+    char space[16];
+
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, (int64_t)record->seq);
+    tsm_row_i64(r, (int64_t)record->time_ns);
+    tsm_row_i64(r, (int64_t)(record->time_ns + record->duration_ns));
+    tsm_row_text(r, sbt_api_name(SBT_TYPE_API(record->type), space));
+    tsm_row_i64(r, thread_id(n, record->thread));
+    tsm_row_i64(r, name);
+    tsm_row_i64(r, record->result);
+    if (record->stack)
+        tsm_row_i64(r, record->stack);
+    else
+        tsm_row_null(r);
+    tsm_row_end(n->d, r);
+}
+
+static bool names_event(const struct tsm_call_node *call)
+{
+    const int slot = sbt_schema_role(call->schema, SBT_ROLE_OBJECT);
+
+    return slot >= 0 && strcmp(call->schema->fields[slot].detail, "event") == 0;
+}
+
+/* Writes the columns that tell where something ran. */
+static void put_place(struct nsys *n, struct tsm_rows *r, uint32_t device, uint32_t context,
+                      uint32_t stream, uint64_t seq)
+{
+    tsm_row_i64(r, (int64_t)device);
+    tsm_row_i64(r, (int64_t)context);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, stream);
+    tsm_row_i64(r, (int64_t)seq);
+    tsm_row_i64(r, n->process);
+}
+
+/* Writes a wait of the host. */
+static void put_wait(struct nsys *n, const struct tsm_call_node *call)
+{
+    const struct sbt_record *record = call->record;
+    struct tsm_rows *r = &n->rows[NSYS_SYNCHRONIZATION];
+    const bool has_event = names_event(call);
+    const uint32_t stream = record->stream == SBT_STREAM_NONE ? 0 : record->stream;
+
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, (int64_t)record->time_ns);
+    tsm_row_i64(r, (int64_t)(record->time_ns + record->duration_ns));
+    put_place(n, r, 0, call->owner ? tsm_number_of(&n->contexts, call->owner, NULL) : 0, stream,
+              record->seq);
+    tsm_row_i64(r, has_event                           ? NSYS_SYNC_EVENT
+                   : record->stream != SBT_STREAM_NONE ? NSYS_SYNC_STREAM
+                                                       : NSYS_SYNC_CONTEXT);
+    tsm_row_i64(r,
+                has_event ? (int64_t)sbt_record_role(call->schema, record, SBT_ROLE_OBJECT, 0) : 0);
+    tsm_row_end(n->d, r);
+}
+
+static int visit_call(void *user, const struct tsm_call_node *call)
+{
+    struct nsys *n = user;
+    const struct sbt_record *record = call->record;
+    const int64_t name = call_name(n, record->type, call->schema);
+
+    n->counts->call_count++;
+    tsm_number_of(&n->threads, record->thread, NULL);
+    note_stack(n, record->stack);
+    if (is_cuda(record->type))
+        put_runtime(n, record, name);
+    else
+        put_call(n, record, name);
+    if (call->is_wait && is_cuda(record->type) && !(record->flags & SBT_RECORD_FAILED))
+        put_wait(n, call);
+    return 0;
+}
+
+/* ---- commands ------------------------------------------------------------------------------- */
+
+struct placed {
+    const struct tsm_command_node *command;
+    uint32_t device, context;
+};
+
+static void begin_row(struct nsys *n, struct tsm_rows *r, const struct placed *p)
+{
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, p->command->gpu.start_ns);
+    tsm_row_i64(r, p->command->gpu.end_ns);
+    put_place(n, r, p->device, p->context, p->command->stream, p->command->seq);
+}
+
+static void put_kernel(struct nsys *n, const struct placed *p)
+{
+    const struct tsm_command_node *c = p->command;
+    struct tsm_rows *r = &n->rows[NSYS_KERNEL];
+    const struct kernel_name name = find_kernel_name(n, c->kernel);
+
+    begin_row(n, r, p);
+    tsm_row_i64(r, name.plain);
+    tsm_row_i64(r, name.own);
+    tsm_row_i64(r, name.mangled);
+    tsm_row_i64(r, NSYS_LAUNCH_REGULAR);
+    tsm_row_skip(r, 2);
+    for (int i = 0; i < 3; i++)
+        tsm_row_i64(r, c->grid[i]);
+    for (int i = 0; i < 3; i++)
+        tsm_row_i64(r, c->block[i]);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, (int64_t)c->shared_size);
+    tsm_row_skip(r, 2);
+    tsm_row_i64(r, (int64_t)c->seq);
+    tsm_row_skip(r, 3);
+    tsm_row_end(n->d, r);
+}
+
+static int kind_of_place(enum tsm_place place)
+{
+    switch (place) {
+    case TSM_PLACE_HOST:
+        return NSYS_KIND_PINNED;
+    case TSM_PLACE_DEVICE:
+        return NSYS_KIND_DEVICE;
+    case TSM_PLACE_ARRAY:
+        return NSYS_KIND_ARRAY;
+    default:
+        return NSYS_KIND_PAGEABLE;
+    }
+}
+
+/* Returns the number in ENUM_CUDA_MEMCPY_OPER. */
+static int copy_kind(enum tsm_place from, enum tsm_place to)
+{
+    enum { HOST, DEVICE, ARRAY };
+    static const int sides[] = {[TSM_PLACE_UNKNOWN] = HOST,
+                                [TSM_PLACE_HOST] = HOST,
+                                [TSM_PLACE_DEVICE] = DEVICE,
+                                [TSM_PLACE_ARRAY] = ARRAY};
+    static const int kinds[3][3] = {{9, 1, 3}, {2, 8, 7}, {4, 6, 5}};
+
+    return kinds[sides[from]][sides[to]];
+}
+
+static void put_copy(struct nsys *n, const struct placed *p)
+{
+    const struct tsm_command_node *c = p->command;
+    struct tsm_rows *r = &n->rows[NSYS_MEMCPY];
+
+    begin_row(n, r, p);
+    tsm_row_i64(r, (int64_t)c->bytes);
+    tsm_row_i64(r, copy_kind(c->from, c->to));
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, kind_of_place(c->from));
+    tsm_row_i64(r, kind_of_place(c->to));
+    tsm_row_skip(r, 7);
+    tsm_row_end(n->d, r);
+}
+
+static void put_fill(struct nsys *n, const struct placed *p)
+{
+    struct tsm_rows *r = &n->rows[NSYS_MEMSET];
+
+    begin_row(n, r, p);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, (int64_t)p->command->bytes);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, kind_of_place(p->command->to));
+    tsm_row_end(n->d, r);
+}
+
+static void put_graph(struct nsys *n, const struct placed *p)
+{
+    struct tsm_rows *r = &n->rows[NSYS_GRAPH_TRACE];
+
+    begin_row(n, r, p);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, (int64_t)p->command->object);
+    tsm_row_end(n->d, r);
+}
+
+/* Writes an event record: the moment at which the stream reached it, if that is known. */
+static void put_event(struct nsys *n, const struct placed *p)
+{
+    const struct tsm_command_node *c = p->command;
+    struct tsm_rows *r = &n->rows[NSYS_CUDA_EVENT];
+
+    tsm_row_begin(n->d, r);
+    if (c->gpu.kind == TSM_TIME_MEASURED)
+        tsm_row_i64(r, c->gpu.end_ns);
+    else
+        tsm_row_null(r);
+    put_place(n, r, p->device, p->context, c->stream, c->seq);
+    tsm_row_i64(r, (int64_t)c->object);
+    tsm_row_end(n->d, r);
+}
+
+static void put_wait_event(struct nsys *n, const struct placed *p)
+{
+    struct tsm_rows *r = &n->rows[NSYS_SYNCHRONIZATION];
+
+    begin_row(n, r, p);
+    tsm_row_i64(r, NSYS_SYNC_WAIT_EVENT);
+    tsm_row_i64(r, (int64_t)p->command->object);
+    tsm_row_end(n->d, r);
+}
+
+/* Writes what is known of a command that Nsight Systems has no table for. */
+static void put_own(struct nsys *n, const struct tsm_command_node *c)
+{
+    struct tsm_rows *r = &n->rows[NSYS_OWN_COMMAND];
+    char space[16], device[TSM_DEVICE_NAME_MAX];
+    const int64_t name = name_of(n, c->kernel ? c->kernel : c->schema->name);
+    const int64_t label = c->label ? name_of(n, c->label) : 0;
+
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, (int64_t)c->seq);
+    tsm_row_i64(r, c->part);
+    tsm_row_i64(r, c->run);
+    if (c->gpu.kind == TSM_TIME_UNKNOWN) {
+        tsm_row_null(r);
+        tsm_row_null(r);
+    } else {
+        tsm_row_i64(r, c->gpu.start_ns);
+        tsm_row_i64(r, c->gpu.end_ns);
+    }
+    tsm_row_text(r, sbt_api_name(SBT_TYPE_API(c->schema->type), space));
+    tsm_row_text(r, tsm_work_name(c->work));
+    tsm_row_i64(r, name);
+    tsm_row_text(r, tsm_device_name(device, &c->device));
+    tsm_row_i64(r, c->stream);
+    tsm_row_i64(r, (int64_t)c->position);
+    if (c->bytes)
+        tsm_row_i64(r, (int64_t)c->bytes);
+    else
+        tsm_row_null(r);
+    if (label)
+        tsm_row_i64(r, label);
+    else
+        tsm_row_null(r);
+    tsm_row_end(n->d, r);
+}
+
+static const char *clock_name(enum tsm_time_axis axis)
+{
+    return axis == TSM_AXIS_HOST ? "host" : axis == TSM_AXIS_VIRTUAL ? "virtual" : "device";
+}
+
+/* Writes how a time is known, unless it is exactly as such a file takes times to be. */
+static void put_time(struct nsys *n, const struct tsm_command_node *c)
+{
+    struct tsm_rows *r = &n->rows[NSYS_OWN_TIME];
+    const struct tsm_span *gpu = &c->gpu;
+
+    n->counts->displaced_count += gpu->axis != TSM_AXIS_HOST;
+    if (gpu->kind == TSM_TIME_MEASURED && gpu->axis == TSM_AXIS_HOST && !gpu->error_ns &&
+        !gpu->is_at_most && !c->run && !c->part)
+        return;
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, (int64_t)c->seq);
+    tsm_row_i64(r, c->part);
+    tsm_row_i64(r, c->run);
+    tsm_row_text(r, tsm_time_kind_name(gpu->kind));
+    tsm_row_text(r, clock_name(gpu->axis));
+    tsm_row_i64(r, (int64_t)gpu->error_ns);
+    tsm_row_i64(r, gpu->is_at_most);
+    tsm_row_end(n->d, r);
+}
+
+static void put_order(struct nsys *n, const struct placed *p)
+{
+    const struct tsm_command_node *c = p->command;
+
+    if (c->schema->kind == SBT_KIND_SIGNAL && c->object)
+        put_event(n, p);
+    else if (c->schema->kind == SBT_KIND_WAIT && c->object && c->gpu.kind == TSM_TIME_MEASURED)
+        put_wait_event(n, p);
+}
+
+static void put_timed(struct nsys *n, const struct placed *p)
+{
+    switch (p->command->work) {
+    case TSM_WORK_KERNEL:
+        put_kernel(n, p);
+        break;
+    case TSM_WORK_COPY:
+        put_copy(n, p);
+        break;
+    case TSM_WORK_FILL:
+        put_fill(n, p);
+        break;
+    case TSM_WORK_GRAPH:
+        put_graph(n, p);
+        break;
+    default:
+        put_own(n, p->command);
+    }
+    put_time(n, p->command);
+}
+
+static int visit_command(void *user, const struct tsm_command_node *c)
+{
+    struct nsys *n = user;
+    struct placed p = {.command = c, .device = tsm_device_number(&n->devices, &c->device)};
+    bool added;
+
+    if (!is_cuda(c->schema->type)) {
+        if (c->work != TSM_WORK_ORDER) {
+            put_own(n, c);
+            put_time(n, c);
+            n->counts->command_count++;
+            n->counts->untimed_count += c->gpu.kind == TSM_TIME_UNKNOWN;
+        }
+        return 0;
+    }
+    p.context = tsm_number_of(&n->contexts, c->owner, &added);
+    if (added)
+        note_context(n, p.context, p.device);
+    note_stream(n, c->stream, p.context, p.device);
+    if (c->work == TSM_WORK_ORDER) {
+        put_order(n, &p);
+    } else if (c->gpu.kind == TSM_TIME_UNKNOWN) {
+        n->counts->untimed_count++;
+    } else {
+        n->counts->command_count++;
+        put_timed(n, &p);
+    }
+    return 0;
+}
+
+/* ---- labels, memory ------------------------------------------------------------------------- */
+
+static void put_range(struct nsys *n, const struct tsm_range_event *range)
+{
+    struct tsm_rows *r = &n->rows[NSYS_NVTX];
+
+    n->counts->mark_count++;
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, (int64_t)range->start_ns);
+    if (range->is_point || range->is_open)
+        tsm_row_null(r);
+    else
+        tsm_row_i64(r, (int64_t)range->end_ns);
+    tsm_row_i64(r, range->is_point ? NSYS_TYPE_MARK
+                   : range->id     ? NSYS_TYPE_START_END
+                                   : NSYS_TYPE_PUSH_POP);
+    if (range->id)
+        tsm_row_i64(r, (int64_t)range->id);
+    else
+        tsm_row_null(r);
+    tsm_row_skip(r, 2);
+    tsm_row_text(r, clean(n, range->name));
+    tsm_row_i64(r, thread_id(n, range->thread));
+    if (range->id)
+        tsm_row_i64(r, thread_id(n, range->end_thread));
+    else
+        tsm_row_null(r);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, 0);
+    tsm_row_skip(r, 9);
+    tsm_row_end(n->d, r);
+}
+
+static int visit_mark(void *user, const struct tsm_mark_node *mark)
+{
+    struct nsys *n = user;
+    struct tsm_range_event range;
+    const int result = tsm_ranges_note(&n->ranges, &range, mark);
+
+    tsm_number_of(&n->threads, mark->thread, NULL);
+    if (result == 1)
+        put_range(n, &range);
+    return result < 0 ? result : 0;
+}
+
+static int visit_memory(void *user, const struct tsm_memory_node *change)
+{
+    struct nsys *n = user;
+    struct tsm_rows *r = &n->rows[NSYS_MEMORY_USAGE];
+
+    n->counts->memory_count++;
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, (int64_t)change->time_ns);
+    tsm_row_i64(r, n->process);
+    tsm_row_skip(r, 2);
+    tsm_row_i64(r, (int64_t)change->address);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, (int64_t)change->size);
+    tsm_row_i64(r, kind_of_place(change->place));
+    tsm_row_i64(r, change->is_free);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, (int64_t)change->seq);
+    tsm_row_skip(r, 7);
+    tsm_row_end(n->d, r);
+    return 0;
+}
+
+static int visit_core(void *user, const struct sbt_record *record)
+{
+    struct nsys *n = user;
+    struct tsm_rows *r = &n->rows[NSYS_THREADS];
+    int64_t name;
+
+    if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_THREAD) || !record->slot_count)
+        return 0;
+    name = name_of(n, sbt_reader_string(n->source->reader, (uint32_t)record->slots[0]));
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, name);
+    tsm_row_skip(r, 1);
+    tsm_row_i64(r, thread_id(n, record->thread));
+    tsm_row_end(n->d, r);
+    return 0;
+}
+
+/* ---- what is known of the machine ----------------------------------------------------------- */
+
+static const char *device_fact(const struct nsys *n, unsigned device, const char *fact)
+{
+    char name[64];
+    const char *value;
+
+    tsm_format(name, sizeof(name), "cuda.device.%u.%s", device, fact);
+    value = sbt_reader_metadata_find(n->source->reader, name);
+    return value ? clean(n, value) : NULL;
+}
+
+static void put_fact(struct nsys *n, struct tsm_rows *r, unsigned device, const char *fact)
+{
+    const char *value = device_fact(n, device, fact);
+
+    if (value)
+        tsm_row_i64(r, strtoll(value, NULL, 10));
+    else
+        tsm_row_null(r);
+}
+
+static void put_gpu(struct nsys *n, unsigned device)
+{
+    struct tsm_rows *r = &n->rows[NSYS_GPU];
+
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, 0);
+    tsm_row_i64(r, device);
+    tsm_row_text(r, device_fact(n, device, "name"));
+    tsm_row_skip(r, 3);
+    put_fact(n, r, device, "memory");
+    tsm_row_skip(r, 2);
+    put_fact(n, r, device, "multiprocessor_count");
+    tsm_row_skip(r, 1);
+    tsm_row_text(r, device_fact(n, device, "uuid"));
+    tsm_row_skip(r, 2);
+    tsm_row_i64(r, device);
+    tsm_row_skip(r, 22);
+    for (int i = 0; i < 2; i++) {
+        put_fact(n, r, device, "compute_capability_major");
+        put_fact(n, r, device, "compute_capability_minor");
+    }
+    tsm_row_end(n->d, r);
+    r = &n->rows[NSYS_NVTX_DEVICE];
+    tsm_row_begin(n->d, r);
+    tsm_row_text(r, device_fact(n, device, "name") ? device_fact(n, device, "name") : "");
+    tsm_row_i64(r, device);
+    tsm_row_i64(r, 0);
+    tsm_row_i64(r, device);
+    tsm_row_end(n->d, r);
+}
+
+static void put_labels(struct nsys *n)
+{
+    for (size_t i = 0; i < sizeof(nsys_labels) / sizeof(*nsys_labels); i++) {
+        struct tsm_rows *r = &n->rows[nsys_labels[i].table];
+
+        tsm_row_begin(n->d, r);
+        tsm_row_i64(r, nsys_labels[i].id);
+        tsm_row_text(r, nsys_labels[i].name);
+        tsm_row_text(r, nsys_labels[i].label);
+        tsm_row_end(n->d, r);
+    }
+}
+
+static void put_start(struct nsys *n)
+{
+    const struct sbt_session *session = sbt_reader_session(n->source->reader);
+    const time_t seconds = (time_t)(session->start_realtime_ns / 1000000000u);
+    struct tsm_rows *r = &n->rows[NSYS_START];
+    char text[64] = "";
+    struct tm parts;
+
+    if (gmtime_r(&seconds, &parts))
+        strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, (int64_t)session->start_realtime_ns);
+    tsm_row_text(r, text);
+    tsm_row_skip(r, 1);
+    tsm_row_end(n->d, r);
+}
+
+static void put_process(struct nsys *n)
+{
+    struct tsm_rows *r = &n->rows[NSYS_PROCESSES];
+
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, n->process);
+    tsm_row_i64(r, n->process >> 24);
+    tsm_row_text(r, tsm_event_program(n->source));
+    tsm_row_end(n->d, r);
+}
+
+/* Tables that scripts take to be there. */
+static const enum nsys_table always[] = {NSYS_RUNTIME, NSYS_KERNEL,          NSYS_MEMCPY,
+                                         NSYS_MEMSET,  NSYS_SYNCHRONIZATION, NSYS_NVTX};
+
+static void put_metadata(struct nsys *n)
+{
+    struct sbt_reader *reader = n->source->reader;
+    const char *count = sbt_reader_metadata_find(reader, "cuda.device_count");
+    const unsigned device_count = count ? (unsigned)strtoul(count, NULL, 10) : 0;
+
+    for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
+        tsm_rows_make(n->d, &n->rows[always[i]]);
+    put_labels(n);
+    put_start(n);
+    put_process(n);
+    put_pair(n, NSYS_EXPORT, "EXPORT_PRODUCT", "TraceSmith " TSM_VERSION_STRING);
+    put_pair(n, NSYS_EXPORT, "EXPORT_PRODUCT_VERSION", "2024.6.2");
+    put_pair(n, NSYS_EXPORT, "EXPORT_SCHEMA_VERSION", "3.16.1");
+    put_pair(n, NSYS_EXPORT, "EXPORT_SCHEMA_VERSION_MAJOR", "3");
+    put_pair(n, NSYS_EXPORT, "EXPORT_SCHEMA_VERSION_MINOR", "16");
+    put_pair(n, NSYS_EXPORT, "EXPORT_SCHEMA_VERSION_MICRO", "1");
+    for (size_t i = 0; i < sbt_reader_metadata_count(reader); i++) {
+        const char *name, *value;
+        char copy[256];
+
+        sbt_reader_metadata(reader, i, &name, &value);
+        tsm_format(copy, sizeof(copy), "%s", clean(n, name));
+        put_pair(n, NSYS_CAPTURE, copy, clean(n, value));
+    }
+    for (unsigned i = 0; i < device_count && i < TSM_DEVICE_NUMBER_OBJECTS; i++)
+        put_gpu(n, i);
+}
+
+/* Writes what is wrong with the trace, as a script that looks for warnings expects it. */
+static void put_diagnostic(struct nsys *n, const char *text)
+{
+    struct tsm_rows *r = &n->rows[NSYS_DIAGNOSTIC];
+
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, 0);
+    tsm_row_i64(r, 0);
+    tsm_row_i64(r, 0);
+    tsm_row_i64(r, 1);
+    tsm_row_text(r, text);
+    tsm_row_i64(r, n->process);
+    tsm_row_end(n->d, r);
+}
+
+static void put_diagnostics(struct nsys *n)
+{
+    struct sbt_reader *reader = n->source->reader;
+    const struct sbt_totals *totals = sbt_reader_totals(reader);
+    struct sbt_missing missing;
+    char text[256];
+
+    for (size_t i = 0; i < sbt_reader_damage_count(reader); i++)
+        put_diagnostic(n, clean(n, sbt_reader_damage(reader, i)));
+    sbt_reader_missing(reader, 0, &missing);
+    if (missing.end)
+        put_diagnostic(n, "the trace has no end: what was recorded last may be missing");
+    if (totals->lost_count) {
+        tsm_format(text, sizeof(text), "%llu records were lost when the trace was recorded",
+                   (unsigned long long)totals->lost_count);
+        put_diagnostic(n, text);
+    }
+    if (n->counts->untimed_count) {
+        tsm_format(text, sizeof(text),
+                   "%llu commands have no time on the device, and are in no table of it",
+                   (unsigned long long)n->counts->untimed_count);
+        put_diagnostic(n, text);
+    }
+}
+
+static void put_end(struct nsys *n)
+{
+    const struct tsm_model_counts *c = &n->counts->model;
+    struct tsm_rows *r = &n->rows[NSYS_ANALYSIS];
+    struct tsm_range_event range;
+
+    while (tsm_ranges_take_open(&n->ranges, &range, (uint64_t)c->last_ns))
+        put_range(n, &range);
+    tsm_row_begin(n->d, r);
+    tsm_row_i64(r, 0);
+    tsm_row_i64(r, c->last_ns);
+    tsm_row_i64(r, 0);
+    tsm_row_i64(r, c->last_ns);
+    tsm_row_end(n->d, r);
+    put_diagnostics(n);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static void finish(struct nsys *n)
+{
+    tsm_map_finish(&n->contexts.numbers);
+    tsm_map_finish(&n->streams.numbers);
+    tsm_map_finish(&n->stacks.numbers);
+    tsm_map_finish(&n->threads.numbers);
+    tsm_map_finish(&n->call_names);
+    tsm_map_finish(&n->kernel_places);
+    free(n->kernels);
+    tsm_ranges_finish(&n->ranges);
+}
+
+int tsm_export_nsys(struct tsm_event_counts *out, const char *path, const char *shown,
+                    const struct tsm_event_source *source)
+{
+    struct nsys n = {.source = source, .counts = out, .contexts = {.first = 1}};
+    const struct tsm_model_visitor visitor = {.user = &n,
+                                              .call = visit_call,
+                                              .core = visit_core,
+                                              .mark = visit_mark,
+                                              .command = visit_command,
+                                              .memory = visit_memory};
+    int error = tsm_database_create(&n.d, path, shown), finished;
+
+    *out = (struct tsm_event_counts){0};
+    if (error)
+        return error;
+    for (int i = 0; i < NSYS_TABLE_COUNT; i++)
+        n.rows[i].form = &nsys_forms[i];
+    n.process = (int64_t)(tsm_event_process(source) & 0xffffffu) << 24;
+    put_metadata(&n);
+    error = tsm_model_pass(&out->model, source->reader, source->filter, &visitor);
+    if (!error)
+        put_end(&n);
+    finish(&n);
+    finished = tsm_database_finish(n.d);
+    return error ? error : finished;
+}
