@@ -2,9 +2,11 @@
 #include "export/events.h"
 
 #include "base/array.h"
+#include "export/short_name.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint32_t tsm_event_process(const struct tsm_event_source *source)
 {
@@ -120,4 +122,30 @@ void tsm_ranges_finish(struct tsm_ranges *r)
 {
     free(r->open);
     *r = (struct tsm_ranges){0};
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+bool tsm_kernel_names_make(struct tsm_kernel_names *out, const struct tsm_event_source *source,
+                           const char *name)
+{
+    char *plain = name ? source->demangle(name) : NULL;
+    char own[1024];
+
+    if (!name)
+        name = "unknown kernel";
+    tsm_short_name(own, sizeof(own), plain ? plain : name);
+    out->mangled = strdup(source->names->clean(source->names->user, name));
+    out->plain = strdup(source->names->clean(source->names->user, plain ? plain : name));
+    out->own = strdup(source->names->clean(source->names->user, own));
+    free(plain);
+    return out->mangled && out->plain && out->own;
+}
+
+void tsm_kernel_names_finish(struct tsm_kernel_names *names)
+{
+    free(names->mangled);
+    free(names->plain);
+    free(names->own);
+    *names = (struct tsm_kernel_names){0};
 }

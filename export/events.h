@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the writers of events share: where events come from, the numbers that other tools know
- * objects by, and ranges made of their ends.
+ * Parts that writers of events share: where events come from, the numbers that other tools know
+ * objects by, ranges made of their ends, names of kernels.
  */
 #ifndef EXPORT_EVENTS_H
 #define EXPORT_EVENTS_H
@@ -10,11 +10,38 @@
 #include "base/map.h"
 #include "export/sites.h"
 
+/* A state of a stream, an engine or a device over a time. Texts are without control characters, and
+ * live until the next one is asked for. */
+struct tsm_state_event {
+    const char *subject; /* "stream 2", "cuda 0 kernels", "cuda 0" */
+    const char *state;   /* "wait" */
+    const char *reason;  /* "event"; NULL: none */
+    uint64_t begin_ns, end_ns;
+    bool has_command, has_by;
+    uint64_t command; /* seq of what runs, or waits */
+    uint64_t by;      /* seq of what it waits for */
+};
+
+/* A time that cannot be, or something else that somebody should look at. */
+struct tsm_finding_event {
+    uint64_t ns;
+    const char *text; /* likewise */
+};
+
+/* States, by subject and time, and findings. */
+struct tsm_state_source {
+    void *user;
+    bool (*next_state)(void *user, struct tsm_state_event *out); /* false: there is no other one */
+    bool (*next_finding)(void *user, struct tsm_finding_event *out);
+};
+
 /* A trace, and what of it is wanted. */
 struct tsm_event_source {
     struct sbt_reader *reader;
     const struct sbt_filter *filter; /* NULL: all */
     const struct tsm_frame_names *names;
+    const struct tsm_state_source *states; /* NULL: not wanted */
+    bool is_plain;                         /* Perfetto: packets are not compressed */
     /* Returns a C++ name as people write it, from malloc; NULL: it is none. */
     char *(*demangle)(const char *name);
 };
@@ -22,7 +49,8 @@ struct tsm_event_source {
 /* Counts of what was written, and of what could not be. */
 struct tsm_event_counts {
     struct tsm_model_counts model;
-    uint64_t call_count, command_count, mark_count, memory_count;
+    uint64_t call_count, command_count, mark_count, memory_count, state_count;
+    uint64_t rerun_count;     /* times left out: of other runs than the first */
     uint64_t untimed_count;   /* commands left out: nobody knows when they ran */
     uint64_t displaced_count; /* ... written as they are, though their times are on a clock of their
                                  own */
@@ -82,11 +110,27 @@ int tsm_ranges_note(struct tsm_ranges *r, struct tsm_range_event *out,
 bool tsm_ranges_take_open(struct tsm_ranges *r, struct tsm_range_event *out, uint64_t end_ns);
 void tsm_ranges_finish(struct tsm_ranges *r);
 
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+/* Names of a kernel: as the code has it, as people write it, its own. From malloc. */
+struct tsm_kernel_names {
+    char *mangled, *plain, *own;
+};
+
+/* NULL: the kernel is unknown. Texts are without control characters. Returns false when out of
+ * memory. */
+bool tsm_kernel_names_make(struct tsm_kernel_names *out, const struct tsm_event_source *source,
+                           const char *name);
+void tsm_kernel_names_finish(struct tsm_kernel_names *names);
+
 /* ---- writers -------------------------------------------------------------------------------- */
 
 /* An SQLite file with the tables of Nsight Systems (docs/export.md). `path`: an empty file, or
  * none; `shown`: its name in messages. */
 int tsm_export_nsys(struct tsm_event_counts *out, const char *path, const char *shown,
                     const struct tsm_event_source *source);
+/* Packets for Perfetto. */
+int tsm_export_perfetto(struct tsm_event_counts *out, FILE *file,
+                        const struct tsm_event_source *source);
 
 #endif

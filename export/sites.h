@@ -14,6 +14,7 @@
 struct tsm_frame_text {
     const char *function, *file, *module;
     uint32_t line;
+    uint64_t offset; /* in the module, as its file has it; 0 without one */
 };
 
 /* Names frames. */

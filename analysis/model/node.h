@@ -81,6 +81,7 @@ struct tsm_call_node {
         *label;      /* innermost open range of the thread; NULL: none. Lives as long as the pass */
     bool is_command; /* it is sent to a stream, and a tsm_command_node follows some time later */
     bool is_wait;    /* the host waited for the device */
+    enum tsm_work work;              /* of a command */
     const struct tsm_memory *memory; /* what is allocated; the pass keeps it up to date */
     uint64_t owner; /* key of what its stream belongs to, or of what it waits for as a whole: a
                        context, a logical device; 0: not known */

@@ -227,6 +227,7 @@ static int visit_call(struct pass *p, const struct sbt_record *record,
         .label = tsm_labels_of(&p->labels, record->thread),
         .is_command = is_sent(record, type),
         .is_wait = type->is_wait,
+        .work = type->work,
         .memory = &p->memory,
         .owner = to->owner,
     };

@@ -2,9 +2,11 @@
 #include "tools/command.h"
 
 #include "base/output_file.h"
+#include "base/text.h"
 #include "export/events.h"
 #include "export/sites.h"
 #include "tools/named_output.h"
+#include "tools/schedule/state_lists.h"
 #include "tools/selection.h"
 #include "tools/stats/frame_names.h"
 #include "tools/text/demangle.h"
@@ -18,7 +20,7 @@
 
 struct export_values {
     const char *output;
-    bool force, json;
+    bool force, json, plain, states;
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
 };
@@ -32,6 +34,17 @@ static const struct tsm_option options[] = {
      .help = "Where to write it. Default: standard output, \"-\"."},
     TSM_OUTPUT_FORCE(export_values, force),
     TSM_SELECTION_OPTIONS(export_values, streams, range),
+    {.name = "states",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(export_values, states),
+     .help =
+         "sqlite, perfetto: states of streams, engines and devices, too, as of tsview --states. "
+         "All commands "
+         "are in memory then. They are of the whole trace, whatever --range and --streams say."},
+    {.name = "plain",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(export_values, plain),
+     .help = "perfetto: do not compress packets. Readers older than Perfetto v58 need it."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(export_values, json),
@@ -76,15 +89,17 @@ static const struct format {
     int (*sites)(FILE *out, struct exported *e);
     int (*file)(struct tsm_event_counts *out, const char *path, const char *shown,
                 const struct tsm_event_source *source); /* events, into an empty file */
+    int (*events)(struct tsm_event_counts *out, FILE *file, const struct tsm_event_source *source);
     bool is_binary;
 } formats[] = {
     {.name = "folded", .sites = folded},
     {.name = "speedscope", .sites = speedscope},
     {.name = "pprof", .sites = pprof, .is_binary = true},
     {.name = "sqlite", .file = tsm_export_nsys, .is_binary = true},
+    {.name = "perfetto", .events = tsm_export_perfetto, .is_binary = true},
 };
 
-#define FORMAT_WORDS "folded|speedscope|pprof|sqlite"
+#define FORMAT_WORDS "folded|speedscope|pprof|sqlite|perfetto"
 
 static const struct format *find_format(const char *name)
 {
@@ -103,19 +118,98 @@ static int collect_sites(struct exported *e)
     return error ? error : tsm_sites_build(&e->sites, &e->summary, e->reader, e->names);
 }
 
-static int write_events(struct exported *e, const struct format *format,
-                        const struct tsm_output_file *out)
-{
-    const struct tsm_event_source source = {
-        .reader = e->reader, .filter = e->filter, .names = e->names, .demangle = tsm_demangle};
+/* States of streams, engines and devices, one after the other; those of commands are left out. */
+struct state_walk {
+    struct tsm_state_lists lists;
+    bool is_loose;
+    size_t place, finding;
+    char text[128];
+};
 
+static bool next_state(void *user, struct tsm_state_event *out)
+{
+    struct state_walk *w = user;
+    const struct tsm_states *states = tsm_state_lists_of(&w->lists, w->is_loose);
+    const struct tsm_state_interval *i;
+
+    while (w->place < states->count && states->list[w->place].of == TSM_STATE_OF_COMMAND)
+        w->place++;
+    if (w->place >= states->count) {
+        if (w->is_loose)
+            return false;
+        w->is_loose = true;
+        w->place = 0;
+        return next_state(w, out);
+    }
+    i = &states->list[w->place++];
+    tsm_state_lists_subject(&w->lists, w->is_loose, i, w->text, sizeof(w->text));
+    *out = (struct tsm_state_event){.subject = w->text,
+                                    .state = tsm_state_name(i->state),
+                                    .reason = i->reason ? tsm_state_reason_name(i->reason) : NULL,
+                                    .begin_ns = i->begin_ns,
+                                    .end_ns = i->end_ns,
+                                    .has_command = i->command != TSM_WORKLOAD_NONE,
+                                    .has_by = i->by != TSM_WORKLOAD_NONE};
+    if (out->has_command)
+        out->command = tsm_state_lists_seq(&w->lists, w->is_loose, i->command);
+    if (out->has_by)
+        out->by = tsm_state_lists_seq(&w->lists, w->is_loose, i->by);
+    return true;
+}
+
+static bool next_finding(void *user, struct tsm_finding_event *out)
+{
+    struct state_walk *w = user;
+    const bool is_loose = w->finding >= w->lists.states.finding_count;
+    const struct tsm_states *states = tsm_state_lists_of(&w->lists, is_loose);
+    const size_t place = is_loose ? w->finding - w->lists.states.finding_count : w->finding;
+    const struct tsm_state_finding *f;
+
+    if (place >= states->finding_count)
+        return false;
+    f = &states->findings[place];
+    w->finding++;
+    tsm_format(w->text, sizeof(w->text), "record %llu began %llu ns too early",
+               (unsigned long long)tsm_state_lists_seq(&w->lists, is_loose, f->command),
+               (unsigned long long)f->by_ns);
+    *out = (struct tsm_finding_event){.ns = tsm_state_lists_begin(&w->lists, is_loose, f->command),
+                                      .text = w->text};
+    return true;
+}
+
+static int write_source(struct exported *e, const struct format *format,
+                        const struct tsm_output_file *out, const struct tsm_event_source *source)
+{
+    if (format->events)
+        return format->events(&e->events, out->file, source);
     if (!out->temporary[0])
         return tsm_fail(TSM_E_ARGUMENT, "%s: %s needs a file of its own; name one with -o",
                         out->path, format->name);
-    return format->file(&e->events, out->temporary, out->path, &source);
+    return format->file(&e->events, out->temporary, out->path, source);
 }
 
-static int write_file(struct exported *e, const struct format *format, const char *path)
+static int write_events(struct exported *e, const struct export_values *v,
+                        const struct format *format, const struct tsm_output_file *out)
+{
+    struct state_walk walk = {.lists = {.reader = e->reader}};
+    const struct tsm_state_source states = {&walk, next_state, next_finding};
+    int error = v->states ? tsm_state_lists_make(&walk.lists) : 0;
+    const bool has_states = v->states && !error;
+    const struct tsm_event_source source = {.reader = e->reader,
+                                            .filter = e->filter,
+                                            .names = e->names,
+                                            .states = has_states ? &states : NULL,
+                                            .is_plain = v->plain,
+                                            .demangle = tsm_demangle};
+
+    if (!error || error == TSM_E_NOT_FOUND) /* a trace without commands has no states */
+        error = write_source(e, format, out, &source);
+    tsm_state_lists_finish(&walk.lists);
+    return error;
+}
+
+static int write_file(struct exported *e, const struct export_values *v,
+                      const struct format *format, const char *path)
 {
     struct tsm_output_file out;
     int error = format->sites ? collect_sites(e) : 0;
@@ -124,7 +218,7 @@ static int write_file(struct exported *e, const struct format *format, const cha
         error = tsm_output_file_begin(&out, path);
     if (error)
         return error;
-    error = format->sites ? format->sites(out.file, e) : write_events(e, format, &out);
+    error = format->sites ? format->sites(out.file, e) : write_events(e, v, format, &out);
     return tsm_output_file_end(&out, error != 0);
 }
 
@@ -142,7 +236,7 @@ static int write_selected(struct exported *e, const struct export_values *v,
     e->filter = &filter;
     e->names = &names;
     if (!error)
-        error = write_file(e, format, path);
+        error = write_file(e, v, format, path);
     tsm_symbols_destroy(symbols);
     return error;
 }
@@ -166,6 +260,7 @@ static void print_json(const struct exported *e, const struct format *format, co
         tsm_json_put_u64(&j, "untimed_count", e->events.untimed_count);
         tsm_json_put_u64(&j, "label_count", e->events.mark_count);
         tsm_json_put_u64(&j, "memory_count", e->events.memory_count);
+        tsm_json_put_u64(&j, "state_count", e->events.state_count);
     }
     tsm_json_end(&j);
 }

@@ -1,89 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/schedule/states_view.h"
 
-#include "analysis/model/work.h"
-#include "analysis/schedule/loose/ready.h"
-#include "analysis/schedule/loose/states.h"
-#include "analysis/schedule/states.h"
 #include "base/text.h"
-#include "tools/schedule/load.h"
+#include "tools/schedule/state_lists.h"
 #include "tools/terminal.h"
 #include "tools/text/table.h"
-#include "tracesmith/error.h"
 
 #include <inttypes.h>
 
 #define ROWS_MAX 10000u
 
-/* Commands that a simulation has put in order, and loose ones, each with a list of states. */
-struct view {
-    struct sbt_reader *reader;
-    struct tsm_workload w;
-    struct tsm_prediction s; /* at the recorded times */
-    struct tsm_outcomes outcomes;
-    struct tsm_states states;
-    struct tsm_loose loose;
-    struct tsm_states loose_states;
-    uint64_t begin_ns, end_ns; /* that all states cover */
-};
-
-static uint64_t seq_of(const struct view *v, bool is_loose, uint32_t command)
+static void put_seq(struct tsm_table *t, const struct tsm_state_lists *v, bool is_loose,
+                    uint32_t command)
 {
-    return is_loose ? v->loose.commands[command].seq : v->w.commands[command].seq;
+    tsm_table_number_or_unknown(
+        t, command != TSM_WORKLOAD_NONE,
+        command != TSM_WORKLOAD_NONE ? tsm_state_lists_seq(v, is_loose, command) : 0);
 }
 
-/* Returns a command's kernel, or its call. */
-static const char *name_of(const struct view *v, bool is_loose, uint32_t command)
-{
-    const char *kernel =
-        is_loose ? v->loose.commands[command].kernel : v->w.commands[command].kernel;
-
-    return kernel     ? kernel
-           : is_loose ? v->loose.commands[command].schema->name
-                      : v->w.commands[command].schema->name;
-}
-
-static uint64_t step_seq(const struct view *v, bool is_loose, uint32_t step)
-{
-    return is_loose ? tsm_loose_step_seq(&v->loose, step) : v->w.steps[step].seq;
-}
-
-/* "stream 2", "command 12", "cuda 0 kernels", "cuda 0". */
-static void subject(const struct view *v, bool is_loose, const struct tsm_state_interval *i,
-                    char *out, size_t size)
-{
-    char device[TSM_DEVICE_NAME_MAX];
-    const char *name =
-        tsm_device_name(device, is_loose ? &v->loose.devices[i->device] : &v->w.devices[i->device]);
-
-    switch (i->of) {
-    case TSM_STATE_OF_COMMAND:
-        tsm_format(out, size, "command %" PRIu64, seq_of(v, is_loose, i->place));
-        return;
-    case TSM_STATE_OF_STREAM:
-        tsm_format(out, size, "stream %u",
-                   is_loose ? v->loose.streams[i->place].number : v->w.streams[i->place].number);
-        return;
-    case TSM_STATE_OF_ENGINE:
-        tsm_format(out, size, "%s %s", name ? name : "device", tsm_engine_name(i->place));
-        return;
-    default:
-        tsm_format(out, size, "%s", name ? name : "device");
-    }
-}
-
-static void put_seq(struct tsm_table *t, const struct view *v, bool is_loose, uint32_t command)
-{
-    tsm_table_number_or_unknown(t, command != TSM_WORKLOAD_NONE,
-                                command != TSM_WORKLOAD_NONE ? seq_of(v, is_loose, command) : 0);
-}
-
-static void put_interval(struct tsm_table *t, const struct view *v, bool is_loose,
+static void put_interval(struct tsm_table *t, const struct tsm_state_lists *v, bool is_loose,
                          const struct tsm_state_interval *i)
 {
     char text[TSM_DEVICE_NAME_MAX + 32];
 
-    subject(v, is_loose, i, text, sizeof(text));
+    tsm_state_lists_subject(v, is_loose, i, text, sizeof(text));
     tsm_table_text(t, text);
     tsm_table_text(t, tsm_state_name(i->state));
     tsm_table_number(t, i->begin_ns);
@@ -91,10 +31,12 @@ static void put_interval(struct tsm_table *t, const struct view *v, bool is_loos
     tsm_table_number(t, i->end_ns - i->begin_ns);
     tsm_table_text(t, i->reason ? tsm_state_reason_name(i->reason) : NULL);
     put_seq(t, v, is_loose, i->by);
-    tsm_table_number_or_unknown(t, i->step != TSM_WORKLOAD_NONE,
-                                i->step != TSM_WORKLOAD_NONE ? step_seq(v, is_loose, i->step) : 0);
+    tsm_table_number_or_unknown(
+        t, i->step != TSM_WORKLOAD_NONE,
+        i->step != TSM_WORKLOAD_NONE ? tsm_state_lists_step(v, is_loose, i->step) : 0);
     put_seq(t, v, is_loose, i->command);
-    tsm_table_text(t, i->command != TSM_WORKLOAD_NONE ? name_of(v, is_loose, i->command) : NULL);
+    tsm_table_text(
+        t, i->command != TSM_WORKLOAD_NONE ? tsm_state_lists_name(v, is_loose, i->command) : NULL);
 }
 
 static void begin_table(struct tsm_table *t)
@@ -111,9 +53,9 @@ static void begin_table(struct tsm_table *t)
     tsm_table_column(t, "name", "name", TSM_CELL_NAME);
 }
 
-static void put_findings(struct tsm_table *t, const struct view *v, bool is_loose)
+static void put_findings(struct tsm_table *t, const struct tsm_state_lists *v, bool is_loose)
 {
-    const struct tsm_states *states = is_loose ? &v->loose_states : &v->states;
+    const struct tsm_states *states = tsm_state_lists_of(v, is_loose);
 
     for (size_t i = 0; i < states->finding_count; i++) {
         put_seq(t, v, is_loose, states->findings[i].command);
@@ -122,7 +64,7 @@ static void put_findings(struct tsm_table *t, const struct view *v, bool is_loos
     }
 }
 
-static void make_findings(struct tsm_table *t, const struct view *v)
+static void make_findings(struct tsm_table *t, const struct tsm_state_lists *v)
 {
     tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
     tsm_table_column(t, "before", "before the end of", TSM_CELL_COUNT);
@@ -131,7 +73,7 @@ static void make_findings(struct tsm_table *t, const struct view *v)
     put_findings(t, v, true);
 }
 
-static void put_failures(struct tsm_table *t, const struct view *v, bool is_loose)
+static void put_failures(struct tsm_table *t, const struct tsm_state_lists *v, bool is_loose)
 {
     const struct tsm_failures *failures = is_loose ? &v->loose.failures : &v->outcomes.failures;
 
@@ -149,7 +91,7 @@ static void put_failures(struct tsm_table *t, const struct view *v, bool is_loos
 
 /* Lists calls that said first that their context had failed, and the command if it can only be one.
  */
-static void make_failures(struct tsm_table *t, const struct view *v)
+static void make_failures(struct tsm_table *t, const struct tsm_state_lists *v)
 {
     tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
     tsm_table_column(t, "call", "call", TSM_CELL_TEXT);
@@ -177,7 +119,7 @@ static void put_rejected(struct tsm_table *t, const struct tsm_failures *failure
     }
 }
 
-static void make_rejected(struct tsm_table *t, const struct view *v)
+static void make_rejected(struct tsm_table *t, const struct tsm_state_lists *v)
 {
     tsm_table_column(t, "seq", "record", TSM_CELL_COUNT);
     tsm_table_column(t, "stream", "stream", TSM_CELL_COUNT);
@@ -191,10 +133,10 @@ static void make_rejected(struct tsm_table *t, const struct view *v)
 static const char *const kinds[TSM_STATE_OF_COUNT] = {"commands", "streams", "engines", "devices"};
 
 /* Adds rows up to what people read; returns how many are left. */
-static size_t put_intervals(struct tsm_table *t, const struct view *v, bool is_loose,
+static size_t put_intervals(struct tsm_table *t, const struct tsm_state_lists *v, bool is_loose,
                             enum tsm_state_of of)
 {
-    const struct tsm_states *states = is_loose ? &v->loose_states : &v->states;
+    const struct tsm_states *states = tsm_state_lists_of(v, is_loose);
     size_t left = 0;
 
     for (size_t i = 0; i < states->count; i++) {
@@ -209,7 +151,7 @@ static size_t put_intervals(struct tsm_table *t, const struct view *v, bool is_l
 }
 
 /* A table needs all of its rows in memory: for people the first ones of each kind. */
-static void print_table(const struct view *v, enum tsm_state_of of)
+static void print_table(const struct tsm_state_lists *v, enum tsm_state_of of)
 {
     struct tsm_table t = {.name = kinds[of], .title = kinds[of]};
     size_t left;
@@ -236,14 +178,14 @@ static void json_seq(struct tsm_json *j, const char *name, bool is_known, uint64
         tsm_json_string(j, NULL);
 }
 
-static void json_interval(struct tsm_json *j, const struct view *v, bool is_loose,
+static void json_interval(struct tsm_json *j, const struct tsm_state_lists *v, bool is_loose,
                           const struct tsm_state_interval *i)
 {
     const bool has_command = i->command != TSM_WORKLOAD_NONE, has_by = i->by != TSM_WORKLOAD_NONE,
                has_step = i->step != TSM_WORKLOAD_NONE;
     char text[TSM_DEVICE_NAME_MAX + 32];
 
-    subject(v, is_loose, i, text, sizeof(text));
+    tsm_state_lists_subject(v, is_loose, i, text, sizeof(text));
     tsm_json_open(j, '{');
     tsm_json_put_string(j, "of", text);
     tsm_json_put_string(j, "state", tsm_state_name(i->state));
@@ -251,24 +193,25 @@ static void json_interval(struct tsm_json *j, const struct view *v, bool is_loos
     tsm_json_put_u64(j, "end_ns", i->end_ns);
     tsm_json_put_u64(j, "duration_ns", i->end_ns - i->begin_ns);
     tsm_json_put_string(j, "reason", i->reason ? tsm_state_reason_name(i->reason) : NULL);
-    json_seq(j, "by", has_by, has_by ? seq_of(v, is_loose, i->by) : 0);
-    json_seq(j, "until", has_step, has_step ? step_seq(v, is_loose, i->step) : 0);
-    json_seq(j, "seq", has_command, has_command ? seq_of(v, is_loose, i->command) : 0);
-    tsm_json_put_string(j, "name", has_command ? name_of(v, is_loose, i->command) : NULL);
+    json_seq(j, "by", has_by, has_by ? tsm_state_lists_seq(v, is_loose, i->by) : 0);
+    json_seq(j, "until", has_step, has_step ? tsm_state_lists_step(v, is_loose, i->step) : 0);
+    json_seq(j, "seq", has_command, has_command ? tsm_state_lists_seq(v, is_loose, i->command) : 0);
+    tsm_json_put_string(j, "name",
+                        has_command ? tsm_state_lists_name(v, is_loose, i->command) : NULL);
     tsm_json_close(j, '}');
 }
 
-static void json_intervals(struct tsm_json *j, const struct view *v, bool is_loose,
+static void json_intervals(struct tsm_json *j, const struct tsm_state_lists *v, bool is_loose,
                            enum tsm_state_of of)
 {
-    const struct tsm_states *states = is_loose ? &v->loose_states : &v->states;
+    const struct tsm_states *states = tsm_state_lists_of(v, is_loose);
 
     for (size_t i = 0; i < states->count; i++)
         if (states->list[i].of == of)
             json_interval(j, v, is_loose, &states->list[i]);
 }
 
-static void json_kind(struct tsm_json *j, const struct view *v, enum tsm_state_of of)
+static void json_kind(struct tsm_json *j, const struct tsm_state_lists *v, enum tsm_state_of of)
 {
     tsm_json_put_open(j, kinds[of], '[');
     json_intervals(j, v, false, of);
@@ -276,7 +219,7 @@ static void json_kind(struct tsm_json *j, const struct view *v, enum tsm_state_o
     tsm_json_close(j, ']');
 }
 
-static void print(const struct view *v, bool json)
+static void print(const struct tsm_state_lists *v, bool json)
 {
     struct tsm_table tables[] = {
         {.name = "failures", .title = "failures"},
@@ -314,117 +257,15 @@ static void print(const struct view *v, bool json)
         tsm_table_finish(&tables[i]);
 }
 
-/* Leaves commands without an end out of those for which a time was to be had. */
-static void count_timeless(struct view *v)
-{
-    for (size_t i = 0; i < v->w.command_count; i++)
-        if (v->outcomes.list[i].outcome != TSM_OUTCOME_FINISHED && v->w.untimed_count &&
-            tsm_work_of_type(v->w.commands[i].schema).work != TSM_WORK_ORDER)
-            v->w.untimed_count--;
-}
-
-/* Makes outcomes of commands that a simulation puts in order, and that. */
-static int make_in_order(struct view *v)
-{
-    int error = tsm_workload_calibrate(&v->w);
-
-    if (!error)
-        error = tsm_prediction_learn(&v->s, &v->w);
-    if (!error)
-        error = tsm_outcomes_make(&v->outcomes, &v->w, v->reader);
-    if (!error && !v->w.is_virtual)
-        count_timeless(v);
-    /* Commands that have not finished last until the recording ends. */
-    if (!error && v->outcomes.unfinished_count && !v->w.is_virtual &&
-        v->s.end_ns < v->outcomes.last_ns)
-        v->s.end_ns = v->outcomes.last_ns;
-    v->begin_ns = v->s.begin_ns;
-    v->end_ns = v->s.end_ns;
-    return error;
-}
-
-/* Tests whether the times of one list cannot be compared with those of the other. */
-static bool is_apart(const struct view *v)
-{
-    return v->w.is_virtual && v->w.command_count;
-}
-
-/* Has both lists cover the same time. */
-static void join_ranges(struct view *v)
-{
-    if (is_apart(v))
-        return;
-    if (!v->w.command_count || v->loose.begin_ns < v->begin_ns)
-        v->begin_ns = v->loose.begin_ns;
-    if (v->loose.end_ns > v->end_ns)
-        v->end_ns = v->loose.end_ns;
-    v->s.begin_ns = v->begin_ns;
-    v->s.end_ns = v->end_ns;
-}
-
-static int make(struct view *v)
-{
-    int error = tsm_workload_make(&v->w, v->reader);
-
-    if (!error)
-        error = tsm_loose_load(&v->loose, v->reader, false);
-    if (!error && !v->w.command_count && !v->loose.command_count)
-        error = tsm_fail(TSM_E_NOT_FOUND, "%s: no commands of CUDA, Vulkan, HSA or DRM",
-                         tsm_clean(sbt_reader_name(v->reader)));
-    if (!error && v->w.command_count)
-        error = make_in_order(v);
-    if (!error && v->loose.command_count)
-        join_ranges(v);
-    if (!error && v->w.command_count)
-        error = tsm_states_make(&v->states, &v->w, &v->s, &v->outcomes);
-    return error ? error
-                 : tsm_loose_states_make(&v->loose_states, &v->loose,
-                                         is_apart(v) ? v->loose.begin_ns : v->begin_ns,
-                                         is_apart(v) ? v->loose.end_ns : v->end_ns);
-}
-
-/* Says of how many commands something is not known. */
-static void note(struct view *v)
-{
-    const char *name = tsm_clean(sbt_reader_name(v->reader));
-    const struct tsm_loose *l = &v->loose;
-
-    v->w.passed_count = 0;
-    tsm_workload_note(&v->w, v->reader);
-    if (l->untimed_count > l->untimed_kernel_count)
-        tsm_note("%s: %" PRIu64 " of %zu commands of Vulkan and HSA have no time: when they ran is "
-                 "not known; record with --gpu-time",
-                 name, l->untimed_count - l->untimed_kernel_count,
-                 l->command_count - l->kernel_count);
-    if (l->untimed_kernel_count)
-        tsm_note("%s: %" PRIu64 " of %zu commands of DRM have no time: when they ran is not known; "
-                 "record with --kernel, where the driver tells",
-                 name, l->untimed_kernel_count, l->kernel_count);
-    if (is_apart(v) && v->loose.command_count)
-        tsm_note("%s: commands of CUDA are in virtual time, the others are not: their times cannot "
-                 "be compared",
-                 name);
-    if (v->loose.passed_count)
-        tsm_note("%s: %" PRIu64
-                 " commands are left out: those of CUDA, Vulkan, HSA and DRM are followed "
-                 "so far",
-                 name, v->loose.passed_count);
-}
-
 int tsm_states_view(struct sbt_reader *reader, bool json)
 {
-    struct view v = {.reader = reader};
-    const int error = make(&v);
+    struct tsm_state_lists v = {.reader = reader};
+    const int error = tsm_state_lists_make(&v);
 
     if (!error)
         print(&v, json);
     if (!error)
-        note(&v);
-    tsm_states_finish(&v.loose_states);
-    tsm_loose_finish(&v.loose);
-    tsm_states_finish(&v.states);
-    tsm_outcomes_finish(&v.outcomes);
-    tsm_prediction_finish(&v.s);
-    tsm_workload_finish(&v.w);
+        tsm_state_lists_note(&v);
+    tsm_state_lists_finish(&v);
     return error ? tsm_complain_error() : TSM_EXIT_OK;
 }

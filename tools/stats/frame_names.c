@@ -12,6 +12,7 @@ static void find_frame(void *user, uint64_t address, struct tsm_frame_text *out)
     out->module = symbol->module ? tsm_clean(symbol->module) : NULL;
     out->file = symbol->source ? tsm_clean(symbol->source) : NULL;
     out->line = symbol->line;
+    out->offset = symbol->module ? symbol->offset : 0;
 }
 
 static const char *clean_name(void *user, const char *name)

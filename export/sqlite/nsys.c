@@ -5,57 +5,31 @@
  * and what it sent have the record's number as correlationId. Calls and commands of other APIs, and
  * what is known of times, are in tables of our own (TRACESMITH_...).
  */
-#include "export/events.h"
+#include "export/sqlite/nsys.h"
 
 #include "base/array.h"
 #include "base/text.h"
-#include "export/database.h"
-#include "export/nsys_forms.h"
-#include "export/short_name.h"
 #include "format/json.h"
 #include "tracesmith/error.h"
-#include "tracesmith/version.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-struct nsys {
-    struct tsm_database *d;
-    const struct tsm_event_source *source;
-    struct tsm_event_counts *counts;
-    struct tsm_rows rows[NSYS_TABLE_COUNT];
-    struct tsm_numbering contexts; /* by owner */
-    struct tsm_device_numbers devices;
-    struct tsm_numbering streams, stacks, threads; /* those that have their rows */
-    struct tsm_ranges ranges;
-    struct tsm_map call_names;    /* record type -> number of the call's name */
-    struct tsm_map kernel_places; /* a kernel's name, as a pointer -> place in `kernels` */
-    struct kernel_name *kernels;
-    size_t kernel_count, kernel_capacity;
-    int64_t process; /* as globalPid */
-};
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static int64_t string_of(struct nsys *n, const char *text)
+static int64_t string_of(struct tsm_nsys *n, const char *text)
 {
     return tsm_database_string(n->d, &n->rows[NSYS_STRINGS], text);
 }
 
-static const char *clean(const struct nsys *n, const char *text)
-{
-    return n->source->names->clean(n->source->names->user, text ? text : "");
-}
-
 /* Returns the number of what comes from the program, without control characters. */
-static int64_t name_of(struct nsys *n, const char *text)
+static int64_t name_of(struct tsm_nsys *n, const char *text)
 {
-    return string_of(n, clean(n, text));
+    return string_of(n, tsm_nsys_clean(n, text));
 }
 
 /* Returns the number of the name of a call. */
-static int64_t call_name(struct nsys *n, uint32_t type, const struct sbt_schema *schema)
+static int64_t call_name(struct tsm_nsys *n, uint32_t type, const struct sbt_schema *schema)
 {
     bool added = false;
     uint64_t *place = tsm_map_insert(&n->call_names, type, &added);
@@ -70,32 +44,30 @@ static int64_t call_name(struct nsys *n, uint32_t type, const struct sbt_schema 
 }
 
 /* Numbers of the texts that a kernel is called by. */
-struct kernel_name {
+struct tsm_nsys_kernel {
     int64_t mangled, plain, own;
 };
 
-static struct kernel_name make_kernel_name(struct nsys *n, const char *name)
+static struct tsm_nsys_kernel make_kernel_name(struct tsm_nsys *n, const char *name)
 {
-    char *plain = name ? n->source->demangle(name) : NULL;
-    struct kernel_name made;
-    char own[1024];
+    struct tsm_kernel_names names;
+    struct tsm_nsys_kernel made = {0};
 
-    if (!name)
-        name = "unknown kernel";
-    tsm_short_name(own, sizeof(own), plain ? plain : name);
-    made.mangled = name_of(n, name);
-    made.plain = plain ? name_of(n, plain) : made.mangled;
-    made.own = name_of(n, own);
-    free(plain);
+    if (tsm_kernel_names_make(&names, n->source, name))
+        made = (struct tsm_nsys_kernel){string_of(n, names.mangled), string_of(n, names.plain),
+                                        string_of(n, names.own)};
+    else if (!n->error)
+        n->error = tsm_fail(TSM_E_MEMORY, "out of memory for names of kernels");
+    tsm_kernel_names_finish(&names);
     return made;
 }
 
 /* Returns the names of a kernel, whose name the trace has once. */
-static struct kernel_name find_kernel_name(struct nsys *n, const char *name)
+static struct tsm_nsys_kernel find_kernel_name(struct tsm_nsys *n, const char *name)
 {
     bool added = false;
     uint64_t *place = tsm_map_insert(&n->kernel_places, (uint64_t)(uintptr_t)name, &added);
-    struct kernel_name made;
+    struct tsm_nsys_kernel made;
 
     if (place && !added)
         return n->kernels[*place];
@@ -107,24 +79,14 @@ static struct kernel_name find_kernel_name(struct nsys *n, const char *name)
     return made;
 }
 
-static void put_pair(struct nsys *n, enum nsys_table table, const char *name, const char *value)
-{
-    struct tsm_rows *r = &n->rows[table];
-
-    tsm_row_begin(n->d, r);
-    tsm_row_text(r, name);
-    tsm_row_text(r, value);
-    tsm_row_end(n->d, r);
-}
-
 /* ---- threads, stacks, streams --------------------------------------------------------------- */
 
-static int64_t thread_id(const struct nsys *n, uint32_t thread)
+static int64_t thread_id(const struct tsm_nsys *n, uint32_t thread)
 {
     return n->process | (int64_t)(thread & 0xffffffu);
 }
 
-static void put_frame(struct nsys *n, uint32_t stack, uint64_t address, int depth)
+static void put_frame(struct tsm_nsys *n, uint32_t stack, uint64_t address, int depth)
 {
     struct tsm_rows *r = &n->rows[NSYS_CALLCHAINS];
     struct tsm_frame_text text = {0};
@@ -146,7 +108,7 @@ static void put_frame(struct nsys *n, uint32_t stack, uint64_t address, int dept
 }
 
 /* Writes the stack's rows when it comes first. */
-static void note_stack(struct nsys *n, uint32_t stack)
+static void note_stack(struct tsm_nsys *n, uint32_t stack)
 {
     const uint64_t *frames;
     bool added = false;
@@ -159,7 +121,7 @@ static void note_stack(struct nsys *n, uint32_t stack)
         put_frame(n, stack, frames[i], i);
 }
 
-static void note_context(struct nsys *n, uint32_t context, uint32_t device)
+static void note_context(struct tsm_nsys *n, uint32_t context, uint32_t device)
 {
     struct tsm_rows *r = &n->rows[NSYS_CONTEXT];
 
@@ -174,7 +136,7 @@ static void note_context(struct nsys *n, uint32_t context, uint32_t device)
     tsm_row_end(n->d, r);
 }
 
-static void note_stream(struct nsys *n, uint32_t stream, uint32_t context, uint32_t device)
+static void note_stream(struct tsm_nsys *n, uint32_t stream, uint32_t context, uint32_t device)
 {
     struct tsm_rows *r = &n->rows[NSYS_STREAM];
     bool added;
@@ -202,7 +164,7 @@ static bool is_cuda(uint32_t type)
     return strcmp(sbt_api_name(SBT_TYPE_API(type), space), "cuda") == 0;
 }
 
-static void put_runtime(struct nsys *n, const struct sbt_record *record, int64_t name)
+static void put_runtime(struct tsm_nsys *n, const struct sbt_record *record, int64_t name)
 {
     struct tsm_rows *r = &n->rows[NSYS_RUNTIME];
 
@@ -221,7 +183,7 @@ static void put_runtime(struct nsys *n, const struct sbt_record *record, int64_t
     tsm_row_end(n->d, r);
 }
 
-static void put_call(struct nsys *n, const struct sbt_record *record, int64_t name)
+static void put_call(struct tsm_nsys *n, const struct sbt_record *record, int64_t name)
 {
     struct tsm_rows *r = &n->rows[NSYS_OWN_CALL];
     char space[16];
@@ -249,7 +211,7 @@ static bool names_event(const struct tsm_call_node *call)
 }
 
 /* Writes the columns that tell where something ran. */
-static void put_place(struct nsys *n, struct tsm_rows *r, uint32_t device, uint32_t context,
+static void put_place(struct tsm_nsys *n, struct tsm_rows *r, uint32_t device, uint32_t context,
                       uint32_t stream, uint64_t seq)
 {
     tsm_row_i64(r, (int64_t)device);
@@ -261,7 +223,7 @@ static void put_place(struct nsys *n, struct tsm_rows *r, uint32_t device, uint3
 }
 
 /* Writes a wait of the host. */
-static void put_wait(struct nsys *n, const struct tsm_call_node *call)
+static void put_wait(struct tsm_nsys *n, const struct tsm_call_node *call)
 {
     const struct sbt_record *record = call->record;
     struct tsm_rows *r = &n->rows[NSYS_SYNCHRONIZATION];
@@ -283,7 +245,7 @@ static void put_wait(struct nsys *n, const struct tsm_call_node *call)
 
 static int visit_call(void *user, const struct tsm_call_node *call)
 {
-    struct nsys *n = user;
+    struct tsm_nsys *n = user;
     const struct sbt_record *record = call->record;
     const int64_t name = call_name(n, record->type, call->schema);
 
@@ -306,7 +268,7 @@ struct placed {
     uint32_t device, context;
 };
 
-static void begin_row(struct nsys *n, struct tsm_rows *r, const struct placed *p)
+static void begin_row(struct tsm_nsys *n, struct tsm_rows *r, const struct placed *p)
 {
     tsm_row_begin(n->d, r);
     tsm_row_i64(r, p->command->gpu.start_ns);
@@ -314,11 +276,11 @@ static void begin_row(struct nsys *n, struct tsm_rows *r, const struct placed *p
     put_place(n, r, p->device, p->context, p->command->stream, p->command->seq);
 }
 
-static void put_kernel(struct nsys *n, const struct placed *p)
+static void put_kernel(struct tsm_nsys *n, const struct placed *p)
 {
     const struct tsm_command_node *c = p->command;
     struct tsm_rows *r = &n->rows[NSYS_KERNEL];
-    const struct kernel_name name = find_kernel_name(n, c->kernel);
+    const struct tsm_nsys_kernel name = find_kernel_name(n, c->kernel);
 
     begin_row(n, r, p);
     tsm_row_i64(r, name.plain);
@@ -365,7 +327,7 @@ static int copy_kind(enum tsm_place from, enum tsm_place to)
     return kinds[sides[from]][sides[to]];
 }
 
-static void put_copy(struct nsys *n, const struct placed *p)
+static void put_copy(struct tsm_nsys *n, const struct placed *p)
 {
     const struct tsm_command_node *c = p->command;
     struct tsm_rows *r = &n->rows[NSYS_MEMCPY];
@@ -380,7 +342,7 @@ static void put_copy(struct nsys *n, const struct placed *p)
     tsm_row_end(n->d, r);
 }
 
-static void put_fill(struct nsys *n, const struct placed *p)
+static void put_fill(struct tsm_nsys *n, const struct placed *p)
 {
     struct tsm_rows *r = &n->rows[NSYS_MEMSET];
 
@@ -392,7 +354,7 @@ static void put_fill(struct nsys *n, const struct placed *p)
     tsm_row_end(n->d, r);
 }
 
-static void put_graph(struct nsys *n, const struct placed *p)
+static void put_graph(struct tsm_nsys *n, const struct placed *p)
 {
     struct tsm_rows *r = &n->rows[NSYS_GRAPH_TRACE];
 
@@ -403,7 +365,7 @@ static void put_graph(struct nsys *n, const struct placed *p)
 }
 
 /* Writes an event record: the moment at which the stream reached it, if that is known. */
-static void put_event(struct nsys *n, const struct placed *p)
+static void put_event(struct tsm_nsys *n, const struct placed *p)
 {
     const struct tsm_command_node *c = p->command;
     struct tsm_rows *r = &n->rows[NSYS_CUDA_EVENT];
@@ -418,7 +380,7 @@ static void put_event(struct nsys *n, const struct placed *p)
     tsm_row_end(n->d, r);
 }
 
-static void put_wait_event(struct nsys *n, const struct placed *p)
+static void put_wait_event(struct tsm_nsys *n, const struct placed *p)
 {
     struct tsm_rows *r = &n->rows[NSYS_SYNCHRONIZATION];
 
@@ -429,7 +391,7 @@ static void put_wait_event(struct nsys *n, const struct placed *p)
 }
 
 /* Writes what is known of a command that Nsight Systems has no table for. */
-static void put_own(struct nsys *n, const struct tsm_command_node *c)
+static void put_own(struct tsm_nsys *n, const struct tsm_command_node *c)
 {
     struct tsm_rows *r = &n->rows[NSYS_OWN_COMMAND];
     char space[16], device[TSM_DEVICE_NAME_MAX];
@@ -439,7 +401,6 @@ static void put_own(struct nsys *n, const struct tsm_command_node *c)
     tsm_row_begin(n->d, r);
     tsm_row_i64(r, (int64_t)c->seq);
     tsm_row_i64(r, c->part);
-    tsm_row_i64(r, c->run);
     if (c->gpu.kind == TSM_TIME_UNKNOWN) {
         tsm_row_null(r);
         tsm_row_null(r);
@@ -470,19 +431,18 @@ static const char *clock_name(enum tsm_time_axis axis)
 }
 
 /* Writes how a time is known, unless it is exactly as such a file takes times to be. */
-static void put_time(struct nsys *n, const struct tsm_command_node *c)
+static void put_time(struct tsm_nsys *n, const struct tsm_command_node *c)
 {
     struct tsm_rows *r = &n->rows[NSYS_OWN_TIME];
     const struct tsm_span *gpu = &c->gpu;
 
     n->counts->displaced_count += gpu->axis != TSM_AXIS_HOST;
     if (gpu->kind == TSM_TIME_MEASURED && gpu->axis == TSM_AXIS_HOST && !gpu->error_ns &&
-        !gpu->is_at_most && !c->run && !c->part)
+        !gpu->is_at_most && !c->part)
         return;
     tsm_row_begin(n->d, r);
     tsm_row_i64(r, (int64_t)c->seq);
     tsm_row_i64(r, c->part);
-    tsm_row_i64(r, c->run);
     tsm_row_text(r, tsm_time_kind_name(gpu->kind));
     tsm_row_text(r, clock_name(gpu->axis));
     tsm_row_i64(r, (int64_t)gpu->error_ns);
@@ -490,7 +450,7 @@ static void put_time(struct nsys *n, const struct tsm_command_node *c)
     tsm_row_end(n->d, r);
 }
 
-static void put_order(struct nsys *n, const struct placed *p)
+static void put_order(struct tsm_nsys *n, const struct placed *p)
 {
     const struct tsm_command_node *c = p->command;
 
@@ -500,7 +460,7 @@ static void put_order(struct nsys *n, const struct placed *p)
         put_wait_event(n, p);
 }
 
-static void put_timed(struct nsys *n, const struct placed *p)
+static void put_timed(struct tsm_nsys *n, const struct placed *p)
 {
     switch (p->command->work) {
     case TSM_WORK_KERNEL:
@@ -523,10 +483,14 @@ static void put_timed(struct nsys *n, const struct placed *p)
 
 static int visit_command(void *user, const struct tsm_command_node *c)
 {
-    struct nsys *n = user;
+    struct tsm_nsys *n = user;
     struct placed p = {.command = c, .device = tsm_device_number(&n->devices, &c->device)};
     bool added;
 
+    if (c->run) {
+        n->counts->rerun_count++;
+        return 0;
+    }
     if (!is_cuda(c->schema->type)) {
         if (c->work != TSM_WORK_ORDER) {
             put_own(n, c);
@@ -548,12 +512,12 @@ static int visit_command(void *user, const struct tsm_command_node *c)
         n->counts->command_count++;
         put_timed(n, &p);
     }
-    return 0;
+    return n->error;
 }
 
 /* ---- labels, memory ------------------------------------------------------------------------- */
 
-static void put_range(struct nsys *n, const struct tsm_range_event *range)
+static void put_range(struct tsm_nsys *n, const struct tsm_range_event *range)
 {
     struct tsm_rows *r = &n->rows[NSYS_NVTX];
 
@@ -572,7 +536,7 @@ static void put_range(struct nsys *n, const struct tsm_range_event *range)
     else
         tsm_row_null(r);
     tsm_row_skip(r, 2);
-    tsm_row_text(r, clean(n, range->name));
+    tsm_row_text(r, tsm_nsys_clean(n, range->name));
     tsm_row_i64(r, thread_id(n, range->thread));
     if (range->id)
         tsm_row_i64(r, thread_id(n, range->end_thread));
@@ -586,7 +550,7 @@ static void put_range(struct nsys *n, const struct tsm_range_event *range)
 
 static int visit_mark(void *user, const struct tsm_mark_node *mark)
 {
-    struct nsys *n = user;
+    struct tsm_nsys *n = user;
     struct tsm_range_event range;
     const int result = tsm_ranges_note(&n->ranges, &range, mark);
 
@@ -598,7 +562,7 @@ static int visit_mark(void *user, const struct tsm_mark_node *mark)
 
 static int visit_memory(void *user, const struct tsm_memory_node *change)
 {
-    struct nsys *n = user;
+    struct tsm_nsys *n = user;
     struct tsm_rows *r = &n->rows[NSYS_MEMORY_USAGE];
 
     n->counts->memory_count++;
@@ -620,7 +584,7 @@ static int visit_memory(void *user, const struct tsm_memory_node *change)
 
 static int visit_core(void *user, const struct sbt_record *record)
 {
-    struct nsys *n = user;
+    struct tsm_nsys *n = user;
     struct tsm_rows *r = &n->rows[NSYS_THREADS];
     int64_t name;
 
@@ -635,140 +599,15 @@ static int visit_core(void *user, const struct sbt_record *record)
     return 0;
 }
 
-/* ---- what is known of the machine ----------------------------------------------------------- */
-
-static const char *device_fact(const struct nsys *n, unsigned device, const char *fact)
-{
-    char name[64];
-    const char *value;
-
-    tsm_format(name, sizeof(name), "cuda.device.%u.%s", device, fact);
-    value = sbt_reader_metadata_find(n->source->reader, name);
-    return value ? clean(n, value) : NULL;
-}
-
-static void put_fact(struct nsys *n, struct tsm_rows *r, unsigned device, const char *fact)
-{
-    const char *value = device_fact(n, device, fact);
-
-    if (value)
-        tsm_row_i64(r, strtoll(value, NULL, 10));
-    else
-        tsm_row_null(r);
-}
-
-static void put_gpu(struct nsys *n, unsigned device)
-{
-    struct tsm_rows *r = &n->rows[NSYS_GPU];
-
-    tsm_row_begin(n->d, r);
-    tsm_row_i64(r, 0);
-    tsm_row_i64(r, device);
-    tsm_row_text(r, device_fact(n, device, "name"));
-    tsm_row_skip(r, 3);
-    put_fact(n, r, device, "memory");
-    tsm_row_skip(r, 2);
-    put_fact(n, r, device, "multiprocessor_count");
-    tsm_row_skip(r, 1);
-    tsm_row_text(r, device_fact(n, device, "uuid"));
-    tsm_row_skip(r, 2);
-    tsm_row_i64(r, device);
-    tsm_row_skip(r, 22);
-    for (int i = 0; i < 2; i++) {
-        put_fact(n, r, device, "compute_capability_major");
-        put_fact(n, r, device, "compute_capability_minor");
-    }
-    tsm_row_end(n->d, r);
-    r = &n->rows[NSYS_NVTX_DEVICE];
-    tsm_row_begin(n->d, r);
-    tsm_row_text(r, device_fact(n, device, "name") ? device_fact(n, device, "name") : "");
-    tsm_row_i64(r, device);
-    tsm_row_i64(r, 0);
-    tsm_row_i64(r, device);
-    tsm_row_end(n->d, r);
-}
-
-static void put_labels(struct nsys *n)
-{
-    for (size_t i = 0; i < sizeof(nsys_labels) / sizeof(*nsys_labels); i++) {
-        struct tsm_rows *r = &n->rows[nsys_labels[i].table];
-
-        tsm_row_begin(n->d, r);
-        tsm_row_i64(r, nsys_labels[i].id);
-        tsm_row_text(r, nsys_labels[i].name);
-        tsm_row_text(r, nsys_labels[i].label);
-        tsm_row_end(n->d, r);
-    }
-}
-
-static void put_start(struct nsys *n)
-{
-    const struct sbt_session *session = sbt_reader_session(n->source->reader);
-    const time_t seconds = (time_t)(session->start_realtime_ns / 1000000000u);
-    struct tsm_rows *r = &n->rows[NSYS_START];
-    char text[64] = "";
-    struct tm parts;
-
-    if (gmtime_r(&seconds, &parts))
-        strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
-    tsm_row_begin(n->d, r);
-    tsm_row_i64(r, (int64_t)session->start_realtime_ns);
-    tsm_row_text(r, text);
-    tsm_row_skip(r, 1);
-    tsm_row_end(n->d, r);
-}
-
-static void put_process(struct nsys *n)
-{
-    struct tsm_rows *r = &n->rows[NSYS_PROCESSES];
-
-    tsm_row_begin(n->d, r);
-    tsm_row_i64(r, n->process);
-    tsm_row_i64(r, n->process >> 24);
-    tsm_row_text(r, tsm_event_program(n->source));
-    tsm_row_end(n->d, r);
-}
-
-/* Tables that scripts take to be there. */
-static const enum nsys_table always[] = {NSYS_RUNTIME, NSYS_KERNEL,          NSYS_MEMCPY,
-                                         NSYS_MEMSET,  NSYS_SYNCHRONIZATION, NSYS_NVTX};
-
-static void put_metadata(struct nsys *n)
-{
-    struct sbt_reader *reader = n->source->reader;
-    const char *count = sbt_reader_metadata_find(reader, "cuda.device_count");
-    const unsigned device_count = count ? (unsigned)strtoul(count, NULL, 10) : 0;
-
-    for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
-        tsm_rows_make(n->d, &n->rows[always[i]]);
-    put_labels(n);
-    put_start(n);
-    put_process(n);
-    put_pair(n, NSYS_EXPORT, "EXPORT_PRODUCT", "TraceSmith " TSM_VERSION_STRING);
-    put_pair(n, NSYS_EXPORT, "EXPORT_PRODUCT_VERSION", "2024.6.2");
-    put_pair(n, NSYS_EXPORT, "EXPORT_SCHEMA_VERSION", "3.16.1");
-    put_pair(n, NSYS_EXPORT, "EXPORT_SCHEMA_VERSION_MAJOR", "3");
-    put_pair(n, NSYS_EXPORT, "EXPORT_SCHEMA_VERSION_MINOR", "16");
-    put_pair(n, NSYS_EXPORT, "EXPORT_SCHEMA_VERSION_MICRO", "1");
-    for (size_t i = 0; i < sbt_reader_metadata_count(reader); i++) {
-        const char *name, *value;
-        char copy[256];
-
-        sbt_reader_metadata(reader, i, &name, &value);
-        tsm_format(copy, sizeof(copy), "%s", clean(n, name));
-        put_pair(n, NSYS_CAPTURE, copy, clean(n, value));
-    }
-    for (unsigned i = 0; i < device_count && i < TSM_DEVICE_NUMBER_OBJECTS; i++)
-        put_gpu(n, i);
-}
+/* ---- the end -------------------------------------------------------------------------------- */
 
 /* Writes what is wrong with the trace, as a script that looks for warnings expects it. */
-static void put_diagnostic(struct nsys *n, const char *text)
+static void put_diagnostic(struct tsm_nsys *n, uint64_t ns, const char *text)
 {
     struct tsm_rows *r = &n->rows[NSYS_DIAGNOSTIC];
 
     tsm_row_begin(n->d, r);
-    tsm_row_i64(r, 0);
+    tsm_row_i64(r, (int64_t)ns);
     tsm_row_i64(r, 0);
     tsm_row_i64(r, 0);
     tsm_row_i64(r, 1);
@@ -777,7 +616,7 @@ static void put_diagnostic(struct nsys *n, const char *text)
     tsm_row_end(n->d, r);
 }
 
-static void put_diagnostics(struct nsys *n)
+static void put_diagnostics(struct tsm_nsys *n)
 {
     struct sbt_reader *reader = n->source->reader;
     const struct sbt_totals *totals = sbt_reader_totals(reader);
@@ -785,24 +624,55 @@ static void put_diagnostics(struct nsys *n)
     char text[256];
 
     for (size_t i = 0; i < sbt_reader_damage_count(reader); i++)
-        put_diagnostic(n, clean(n, sbt_reader_damage(reader, i)));
+        put_diagnostic(n, 0, tsm_nsys_clean(n, sbt_reader_damage(reader, i)));
     sbt_reader_missing(reader, 0, &missing);
     if (missing.end)
-        put_diagnostic(n, "the trace has no end: what was recorded last may be missing");
+        put_diagnostic(n, 0, "the trace has no end: what was recorded last may be missing");
     if (totals->lost_count) {
         tsm_format(text, sizeof(text), "%llu records were lost when the trace was recorded",
                    (unsigned long long)totals->lost_count);
-        put_diagnostic(n, text);
+        put_diagnostic(n, 0, text);
     }
     if (n->counts->untimed_count) {
         tsm_format(text, sizeof(text),
                    "%llu commands have no time on the device, and are in no table of it",
                    (unsigned long long)n->counts->untimed_count);
-        put_diagnostic(n, text);
+        put_diagnostic(n, 0, text);
     }
 }
 
-static void put_end(struct nsys *n)
+static void put_number(struct tsm_rows *r, bool is_known, uint64_t value)
+{
+    if (is_known)
+        tsm_row_i64(r, (int64_t)value);
+    else
+        tsm_row_null(r);
+}
+
+static void put_states(struct tsm_nsys *n)
+{
+    const struct tsm_state_source *states = n->source->states;
+    struct tsm_rows *r = &n->rows[NSYS_OWN_STATE];
+    struct tsm_finding_event finding;
+    struct tsm_state_event state;
+
+    while (states->next_state(states->user, &state)) {
+        n->counts->state_count++;
+        tsm_row_begin(n->d, r);
+        tsm_row_i64(r, (int64_t)state.begin_ns);
+        tsm_row_i64(r, (int64_t)state.end_ns);
+        tsm_row_text(r, state.subject);
+        tsm_row_text(r, state.state);
+        tsm_row_text(r, state.reason);
+        put_number(r, state.has_command, state.command);
+        put_number(r, state.has_by, state.by);
+        tsm_row_end(n->d, r);
+    }
+    while (states->next_finding(states->user, &finding))
+        put_diagnostic(n, finding.ns, finding.text);
+}
+
+static void put_end(struct tsm_nsys *n)
 {
     const struct tsm_model_counts *c = &n->counts->model;
     struct tsm_rows *r = &n->rows[NSYS_ANALYSIS];
@@ -816,12 +686,14 @@ static void put_end(struct nsys *n)
     tsm_row_i64(r, 0);
     tsm_row_i64(r, c->last_ns);
     tsm_row_end(n->d, r);
+    if (n->source->states)
+        put_states(n);
     put_diagnostics(n);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static void finish(struct nsys *n)
+static void finish(struct tsm_nsys *n)
 {
     tsm_map_finish(&n->contexts.numbers);
     tsm_map_finish(&n->streams.numbers);
@@ -836,7 +708,7 @@ static void finish(struct nsys *n)
 int tsm_export_nsys(struct tsm_event_counts *out, const char *path, const char *shown,
                     const struct tsm_event_source *source)
 {
-    struct nsys n = {.source = source, .counts = out, .contexts = {.first = 1}};
+    struct tsm_nsys n = {.source = source, .counts = out, .contexts = {.first = 1}};
     const struct tsm_model_visitor visitor = {.user = &n,
                                               .call = visit_call,
                                               .core = visit_core,
@@ -849,9 +721,9 @@ int tsm_export_nsys(struct tsm_event_counts *out, const char *path, const char *
     if (error)
         return error;
     for (int i = 0; i < NSYS_TABLE_COUNT; i++)
-        n.rows[i].form = &nsys_forms[i];
+        n.rows[i].form = &tsm_nsys_forms[i];
     n.process = (int64_t)(tsm_event_process(source) & 0xffffffu) << 24;
-    put_metadata(&n);
+    tsm_nsys_metadata(&n);
     error = tsm_model_pass(&out->model, source->reader, source->filter, &visitor);
     if (!error)
         put_end(&n);

@@ -1,65 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Tables of an SQLite file of Nsight Systems, and those that we add. Columns are in the order of
- * NVIDIA's user guide, since scripts may select all of them. What a trace cannot know is NULL, also
- * where NVIDIA's files always have a value (registersPerThread).
- */
-#ifndef EXPORT_NSYS_FORMS_H
-#define EXPORT_NSYS_FORMS_H
-
-#include "export/database.h"
-
-enum nsys_table {
-    NSYS_STRINGS,
-    NSYS_RUNTIME,
-    NSYS_KERNEL,
-    NSYS_MEMCPY,
-    NSYS_MEMSET,
-    NSYS_GRAPH_TRACE,
-    NSYS_SYNCHRONIZATION,
-    NSYS_CUDA_EVENT,
-    NSYS_MEMORY_USAGE,
-    NSYS_CALLCHAINS,
-    NSYS_NVTX,
-    NSYS_THREADS,
-    NSYS_PROCESSES,
-    NSYS_GPU,
-    NSYS_NVTX_DEVICE,
-    NSYS_STREAM,
-    NSYS_CONTEXT,
-    NSYS_SYSTEM_ENV,
-    NSYS_START,
-    NSYS_ANALYSIS,
-    NSYS_EXPORT,
-    NSYS_CAPTURE,
-    NSYS_DIAGNOSTIC,
-    NSYS_OWN_CALL,
-    NSYS_OWN_COMMAND,
-    NSYS_OWN_TIME,
-    NSYS_ENUM_CLASS,
-    NSYS_ENUM_TYPE,
-    NSYS_ENUM_MEMCPY,
-    NSYS_ENUM_MEM_KIND,
-    NSYS_ENUM_MEM_OPER,
-    NSYS_ENUM_SYNC,
-    NSYS_ENUM_LAUNCH,
-    NSYS_ENUM_STREAM,
-    NSYS_ENUM_SEVERITY,
-    NSYS_TABLE_COUNT
-};
-
-/* Values of columns (CUPTI's, and Nsight Systems' own). */
-enum { NSYS_CLASS_DRIVER = 1 };
-enum { NSYS_TYPE_MARK = 34, NSYS_TYPE_PUSH_POP = 59, NSYS_TYPE_START_END = 60 };
-enum {
-    NSYS_KIND_PAGEABLE,
-    NSYS_KIND_PINNED,
-    NSYS_KIND_DEVICE,
-    NSYS_KIND_ARRAY,
-    NSYS_KIND_UNKNOWN = 7
-};
-enum { NSYS_SYNC_EVENT = 1, NSYS_SYNC_WAIT_EVENT, NSYS_SYNC_STREAM, NSYS_SYNC_CONTEXT };
-enum { NSYS_LAUNCH_REGULAR = 1 };
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export/sqlite/nsys_forms.h"
 
 #define WHEN "start INTEGER NOT NULL, end INTEGER NOT NULL, "
 #define PLACE                                                                                      \
@@ -68,7 +8,7 @@ enum { NSYS_LAUNCH_REGULAR = 1 };
 #define LABELS "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT"
 #define PAIRS  "name TEXT NOT NULL, value TEXT"
 
-static const struct tsm_table_form nsys_forms[NSYS_TABLE_COUNT] = {
+const struct tsm_table_form tsm_nsys_forms[NSYS_TABLE_COUNT] = {
     [NSYS_STRINGS] = {"StringIds", "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL"},
     [NSYS_RUNTIME] = {"CUPTI_ACTIVITY_KIND_RUNTIME",
                       WHEN "eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, "
@@ -168,14 +108,17 @@ static const struct tsm_table_form nsys_forms[NSYS_TABLE_COUNT] = {
                        "api TEXT NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL, "
                        "returnValue INTEGER NOT NULL, callchainId INTEGER"},
     [NSYS_OWN_COMMAND] = {"TRACESMITH_COMMAND",
-                          "seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, "
+                          "seq INTEGER NOT NULL, part INTEGER NOT NULL, "
                           "start INTEGER, end INTEGER, api TEXT NOT NULL, work TEXT NOT NULL, "
                           "nameId INTEGER NOT NULL, device TEXT, streamId INTEGER NOT NULL, "
                           "position INTEGER NOT NULL, bytes INTEGER, labelId INTEGER"},
     [NSYS_OWN_TIME] = {"TRACESMITH_TIME",
-                       "seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, "
+                       "seq INTEGER NOT NULL, part INTEGER NOT NULL, "
                        "kind TEXT NOT NULL, clock TEXT NOT NULL, error INTEGER NOT NULL, "
                        "isAtMost INTEGER NOT NULL"},
+    [NSYS_OWN_STATE] = {"TRACESMITH_STATE",
+                        "start INTEGER NOT NULL, end INTEGER NOT NULL, subject TEXT NOT NULL, "
+                        "state TEXT NOT NULL, reason TEXT, seq INTEGER, bySeq INTEGER"},
     [NSYS_ENUM_CLASS] = {"ENUM_NSYS_EVENT_CLASS", LABELS},
     [NSYS_ENUM_TYPE] = {"ENUM_NSYS_EVENT_TYPE", LABELS},
     [NSYS_ENUM_MEMCPY] = {"ENUM_CUDA_MEMCPY_OPER", LABELS},
@@ -187,12 +130,7 @@ static const struct tsm_table_form nsys_forms[NSYS_TABLE_COUNT] = {
     [NSYS_ENUM_SEVERITY] = {"ENUM_DIAGNOSTIC_SEVERITY_LEVEL", LABELS},
 };
 
-/* Values of the tables of names. */
-static const struct nsys_label {
-    enum nsys_table table;
-    int id;
-    const char *name, *label;
-} nsys_labels[] = {
+const struct tsm_nsys_label tsm_nsys_labels[] = {
     {NSYS_ENUM_CLASS, 0, "TRACE_PROCESS_EVENT_CUDA_RUNTIME", "CUDA runtime"},
     {NSYS_ENUM_CLASS, 1, "TRACE_PROCESS_EVENT_CUDA_DRIVER", "CUDA driver"},
     {NSYS_ENUM_TYPE, 34, "NvtxMark", "NvtxMark"},
@@ -236,9 +174,4 @@ static const struct nsys_label {
     {NSYS_ENUM_SEVERITY, 2, "ERROR", "Error"},
 };
 
-#undef WHEN
-#undef PLACE
-#undef LABELS
-#undef PAIRS
-
-#endif
+const size_t tsm_nsys_label_count = sizeof(tsm_nsys_labels) / sizeof(*tsm_nsys_labels);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/database.h"
+#include "export/sqlite/database.h"
 
 #include "base/hash.h"
 #include "base/map.h"

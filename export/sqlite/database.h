@@ -6,8 +6,8 @@
  * One thread. Errors are kept: the first one is what tsm_database_finish() returns, and after it
  * nothing is written.
  */
-#ifndef EXPORT_DATABASE_H
-#define EXPORT_DATABASE_H
+#ifndef EXPORT_SQLITE_DATABASE_H
+#define EXPORT_SQLITE_DATABASE_H
 
 #include <stdbool.h>
 #include <stddef.h>
