@@ -129,6 +129,11 @@ void tsm_kernel_names_finish(struct tsm_kernel_names *names);
  * none; `shown`: its name in messages. */
 int tsm_export_nsys(struct tsm_event_counts *out, const char *path, const char *shown,
                     const struct tsm_event_source *source);
+/* JSON of PyTorch's profiler, for chrome://tracing, TensorBoard, HolisticTraceAnalysis. */
+int tsm_export_kineto(struct tsm_event_counts *out, FILE *file,
+                      const struct tsm_event_source *source);
+/* A line for each command. */
+int tsm_export_csv(struct tsm_event_counts *out, FILE *file, const struct tsm_event_source *source);
 /* Packets for Perfetto. */
 int tsm_export_perfetto(struct tsm_event_counts *out, FILE *file,
                         const struct tsm_event_source *source);

@@ -41,8 +41,9 @@ def commands():
     yield ["view", "--states", "--json", "large.sbt"]
     yield ["stats", "large.sbt"]
     yield ["stats", "--section=sites", "--csv", "large.sbt"]
-    for how in ("folded", "speedscope", "pprof"):
+    for how in ("folded", "speedscope", "pprof", "perfetto", "chrome", "csv"):
         yield ["export", how, "large.sbt"]
+    yield ["export", "sqlite", "--force", "-o", "part.sqlite", "large.sbt"]
     yield ["stats", "--json", "--by=grid,stream,thread,label,site", "large.sbt"]
     yield ["ioctls", "--trace", "large.sbt"]
     yield ["ioctls", "--trace", "-c", "large.sbt"]

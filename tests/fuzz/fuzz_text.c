@@ -71,6 +71,8 @@ static const char *const rows[][WORD_MAX] = {
     {"stats", "--compare", FIRST, IN},
     {"export", "folded", IN},
     {"export", "speedscope", IN},
+    {"export", "chrome", IN},
+    {"export", "csv", IN},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 

@@ -97,9 +97,11 @@ static const struct format {
     {.name = "pprof", .sites = pprof, .is_binary = true},
     {.name = "sqlite", .file = tsm_export_nsys, .is_binary = true},
     {.name = "perfetto", .events = tsm_export_perfetto, .is_binary = true},
+    {.name = "chrome", .events = tsm_export_kineto},
+    {.name = "csv", .events = tsm_export_csv},
 };
 
-#define FORMAT_WORDS "folded|speedscope|pprof|sqlite|perfetto"
+#define FORMAT_WORDS "folded|speedscope|pprof|sqlite|perfetto|chrome|csv"
 
 static const struct format *find_format(const char *name)
 {
@@ -326,20 +328,35 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
 
 const struct tsm_command tsm_command_export = {
     .name = "export",
-    .summary = "write device time by launch site for flame graphs and pprof",
-    .synopsis = "[OPTION]... " FORMAT_WORDS " TRACE",
+    .summary = "write a trace in the formats of other tools",
+    .synopsis = "[OPTION]... FORMAT TRACE",
     .description =
-        "Writes what the device spent its time on in the format of another tool: for each host "
-        "stack that "
-        "sent commands the name of the kernel, copy or submit and its time, innermost. Traces need "
-        "times "
-        "(tsrecord --gpu-time=1) and stacks (which tsrecord takes by default).\n\n"
+        "Writes what the model knows of a trace in the format of another tool. Times of the device "
+        "need "
+        "tsrecord --gpu-time=1; commands without one are left out, which is said.\n\n"
+        "Events, one by one:\n"
+        "perfetto: packets for ui.perfetto.dev and trace_processor (v58 and later; --plain for "
+        "older ones). Calls are "
+        "slices of their threads, commands are render stages of their stream, with arrows from the "
+        "call and from "
+        "what they waited for on other streams; labels, memory, stacks, with --states states and "
+        "findings.\n"
+        "sqlite: the tables of Nsight Systems' exports (schema 3.16), so that scripts for them "
+        "read our traces; what "
+        "they lack is in tables TRACESMITH_.... Needs --output.\n"
+        "chrome: JSON of PyTorch's profiler, for chrome://tracing, TensorBoard and "
+        "HolisticTraceAnalysis.\n"
+        "csv: a line for each command, with its time, place and size.\n\n"
+        "Device time by launch site: for each host stack that sent commands the name of the "
+        "kernel, copy or submit and "
+        "its time, innermost; needs stacks, which tsrecord takes by default:\n"
         "folded: a line for each stack, for flamegraph.pl and inferno. speedscope: JSON for "
-        "www.speedscope.app. pprof: profile.proto, not compressed, with the number of commands and "
-        "their "
-        "nanoseconds.",
-    .examples = "tracesmith export folded t.sbt | flamegraph.pl --countname=ns >t.svg\n"
-                "tracesmith export speedscope -o t.speedscope.json t.sbt\n"
+        "www.speedscope.app. "
+        "pprof: profile.proto, not compressed, with the number of commands and their nanoseconds.",
+    .examples = "tracesmith export perfetto --states -o t.pftrace t.sbt\n"
+                "tracesmith export sqlite -o t.sqlite t.sbt && sqlite3 t.sqlite .tables\n"
+                "tracesmith export chrome t.sbt | gzip >t.json.gz\n"
+                "tracesmith export folded t.sbt | flamegraph.pl --countname=ns >t.svg\n"
                 "tracesmith export pprof -o t.pb t.sbt && pprof -top t.pb\n",
     .exit_status = "0|written\n"
                    "2|the trace cannot be read, or the file cannot be written",
