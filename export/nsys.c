@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "export/database.h"
 #include "export/nsys_forms.h"
+#include "export/nsys_gpu.h"
+#include "export/nsys_labels.h"
 #include "export/short_name.h"
 #include "format/json.h"
 #include "tracesmith/error.h"
@@ -28,7 +30,7 @@ struct nsys {
     struct tsm_numbering contexts; /* by owner */
     struct tsm_device_numbers devices;
     struct tsm_numbering streams, stacks, threads; /* those that have their rows */
-    struct tsm_ranges ranges;
+    struct nsys_labels labels;
     struct tsm_map call_names;    /* record type -> number of the call's name */
     struct tsm_map kernel_places; /* a kernel's name, as a pointer -> place in `kernels` */
     struct kernel_name *kernels;
@@ -553,47 +555,12 @@ static int visit_command(void *user, const struct tsm_command_node *c)
 
 /* ---- labels, memory ------------------------------------------------------------------------- */
 
-static void put_range(struct nsys *n, const struct tsm_range_event *range)
-{
-    struct tsm_rows *r = &n->rows[NSYS_NVTX];
-
-    n->counts->mark_count++;
-    tsm_row_begin(n->d, r);
-    tsm_row_i64(r, (int64_t)range->start_ns);
-    if (range->is_point || range->is_open)
-        tsm_row_null(r);
-    else
-        tsm_row_i64(r, (int64_t)range->end_ns);
-    tsm_row_i64(r, range->is_point ? NSYS_TYPE_MARK
-                   : range->id     ? NSYS_TYPE_START_END
-                                   : NSYS_TYPE_PUSH_POP);
-    if (range->id)
-        tsm_row_i64(r, (int64_t)range->id);
-    else
-        tsm_row_null(r);
-    tsm_row_skip(r, 2);
-    tsm_row_text(r, clean(n, range->name));
-    tsm_row_i64(r, thread_id(n, range->thread));
-    if (range->id)
-        tsm_row_i64(r, thread_id(n, range->end_thread));
-    else
-        tsm_row_null(r);
-    tsm_row_skip(r, 1);
-    tsm_row_i64(r, 0);
-    tsm_row_skip(r, 9);
-    tsm_row_end(n->d, r);
-}
-
 static int visit_mark(void *user, const struct tsm_mark_node *mark)
 {
     struct nsys *n = user;
-    struct tsm_range_event range;
-    const int result = tsm_ranges_note(&n->ranges, &range, mark);
 
     tsm_number_of(&n->threads, mark->thread, NULL);
-    if (result == 1)
-        put_range(n, &range);
-    return result < 0 ? result : 0;
+    return nsys_labels_note(&n->labels, mark);
 }
 
 static int visit_memory(void *user, const struct tsm_memory_node *change)
@@ -635,71 +602,8 @@ static int visit_core(void *user, const struct sbt_record *record)
     return 0;
 }
 
-/* ---- what is known of the machine ----------------------------------------------------------- */
-
-static const char *device_fact(const struct nsys *n, unsigned device, const char *fact)
-{
-    char name[64];
-    const char *value;
-
-    tsm_format(name, sizeof(name), "cuda.device.%u.%s", device, fact);
-    value = sbt_reader_metadata_find(n->source->reader, name);
-    return value ? clean(n, value) : NULL;
-}
-
-static void put_fact(struct nsys *n, struct tsm_rows *r, unsigned device, const char *fact)
-{
-    const char *value = device_fact(n, device, fact);
-
-    if (value)
-        tsm_row_i64(r, strtoll(value, NULL, 10));
-    else
-        tsm_row_null(r);
-}
-
-static void put_gpu(struct nsys *n, unsigned device)
-{
-    struct tsm_rows *r = &n->rows[NSYS_GPU];
-
-    tsm_row_begin(n->d, r);
-    tsm_row_i64(r, 0);
-    tsm_row_i64(r, device);
-    tsm_row_text(r, device_fact(n, device, "name"));
-    tsm_row_skip(r, 3);
-    put_fact(n, r, device, "memory");
-    tsm_row_skip(r, 2);
-    put_fact(n, r, device, "multiprocessor_count");
-    tsm_row_skip(r, 1);
-    tsm_row_text(r, device_fact(n, device, "uuid"));
-    tsm_row_skip(r, 2);
-    tsm_row_i64(r, device);
-    tsm_row_skip(r, 22);
-    for (int i = 0; i < 2; i++) {
-        put_fact(n, r, device, "compute_capability_major");
-        put_fact(n, r, device, "compute_capability_minor");
-    }
-    tsm_row_end(n->d, r);
-    r = &n->rows[NSYS_NVTX_DEVICE];
-    tsm_row_begin(n->d, r);
-    tsm_row_text(r, device_fact(n, device, "name") ? device_fact(n, device, "name") : "");
-    tsm_row_i64(r, device);
-    tsm_row_i64(r, 0);
-    tsm_row_i64(r, device);
-    tsm_row_end(n->d, r);
-}
-
-static void put_labels(struct nsys *n)
-{
-    for (size_t i = 0; i < sizeof(nsys_labels) / sizeof(*nsys_labels); i++) {
-        struct tsm_rows *r = &n->rows[nsys_labels[i].table];
-
-        tsm_row_begin(n->d, r);
-        tsm_row_i64(r, nsys_labels[i].id);
-        tsm_row_text(r, nsys_labels[i].name);
-        tsm_row_text(r, nsys_labels[i].label);
-        tsm_row_end(n->d, r);
-    }
-}
+/* ---- the session ------------------------------------------------------------------------------
+ */
 
 static void put_start(struct nsys *n)
 {
@@ -741,7 +645,7 @@ static void put_metadata(struct nsys *n)
 
     for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
         tsm_rows_make(n->d, &n->rows[always[i]]);
-    put_labels(n);
+    nsys_forms_write(n->d, n->rows);
     put_start(n);
     put_process(n);
     put_pair(n, NSYS_EXPORT, "EXPORT_PRODUCT", "TraceSmith " TSM_VERSION_STRING);
@@ -759,7 +663,7 @@ static void put_metadata(struct nsys *n)
         put_pair(n, NSYS_CAPTURE, copy, clean(n, value));
     }
     for (unsigned i = 0; i < device_count && i < TSM_DEVICE_NUMBER_OBJECTS; i++)
-        put_gpu(n, i);
+        nsys_gpu_write(n->d, n->rows, n->source, i);
 }
 
 /* Writes what is wrong with the trace, as a script that looks for warnings expects it. */
@@ -806,10 +710,8 @@ static void put_end(struct nsys *n)
 {
     const struct tsm_model_counts *c = &n->counts->model;
     struct tsm_rows *r = &n->rows[NSYS_ANALYSIS];
-    struct tsm_range_event range;
 
-    while (tsm_ranges_take_open(&n->ranges, &range, (uint64_t)c->last_ns))
-        put_range(n, &range);
+    nsys_labels_end(&n->labels, (uint64_t)c->last_ns);
     tsm_row_begin(n->d, r);
     tsm_row_i64(r, 0);
     tsm_row_i64(r, c->last_ns);
@@ -830,7 +732,7 @@ static void finish(struct nsys *n)
     tsm_map_finish(&n->call_names);
     tsm_map_finish(&n->kernel_places);
     free(n->kernels);
-    tsm_ranges_finish(&n->ranges);
+    nsys_labels_finish(&n->labels);
 }
 
 int tsm_export_nsys(struct tsm_event_counts *out, const char *path, const char *shown,
@@ -851,6 +753,12 @@ int tsm_export_nsys(struct tsm_event_counts *out, const char *path, const char *
     for (int i = 0; i < NSYS_TABLE_COUNT; i++)
         n.rows[i].form = &nsys_forms[i];
     n.process = (int64_t)(tsm_event_process(source) & 0xffffffu) << 24;
+    n.labels = (struct nsys_labels){.d = n.d,
+                                    .rows = &n.rows[NSYS_NVTX],
+                                    .source = source,
+                                    .count = &out->mark_count,
+                                    .process = n.process,
+                                    .domains = {.first = 1}};
     put_metadata(&n);
     error = tsm_model_pass(&out->model, source->reader, source->filter, &visitor);
     if (!error)
