@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 static bool attached;
@@ -231,11 +232,35 @@ static void wrong(void)
     printf("wrong\n");
 }
 
+/* Threads that give the same names at once get the same handles. */
+enum { SHARED = 200 };
+static void *shared[SHARED][2];
+
+static void share_names(void)
+{
+    char name[32];
+
+    for (int i = 0; i < SHARED; i++) {
+        void *handles[2], *first;
+
+        snprintf(name, sizeof(name), "shared %d", i);
+        handles[0] = nvtx_domain.register_string(NULL, name);
+        handles[1] = nvtx_domain.create(name);
+        for (int kind = 0; kind < 2; kind++) {
+            first = NULL;
+            if (!__atomic_compare_exchange_n(&shared[i][kind], &first, handles[kind], false,
+                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+                CHECK(first == handles[kind]);
+        }
+    }
+}
+
 static void *some_threads(void *unused)
 {
     struct nvtx_attributes a = named("deep");
     void *domain = nvtx_domain.create("deep");
 
+    share_names();
     for (int i = 0; i < 200; i++) {
         LEVEL(nvtx.push("level"), i);
         LEVEL(nvtx_domain.push_ex(domain, &a), i);
@@ -309,11 +334,25 @@ static void on_signal(int number)
     nvtx.pop();
 }
 
+/* Comes in the midst of anything; what it says may be in no record. */
+static void on_alarm(int number)
+{
+    void *domain = nvtx_domain.create("handler's");
+    struct nvtx_attributes a = named("at any time");
+
+    nvtx_domain.push_ex(domain, &a);
+    nvtx.push("at any time");
+    nvtx.pop();
+    nvtx_domain.pop(domain);
+}
+
 static void with_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}, alarm = {.sa_handler = on_alarm};
+    const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
 
-    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && sigaction(SIGALRM, &alarm, NULL) == 0);
+    CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
     for (int i = 0; i < 1000; i++) {
         struct nvtx_attributes a = named("outside");
 
@@ -322,6 +361,7 @@ static void with_signals(void)
         nvtx.mark_ex(&a);
         LEVEL(nvtx.pop(), 0);
     }
+    CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
     printf("signal\n");
 }
 
