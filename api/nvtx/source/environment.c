@@ -39,11 +39,6 @@ static bool is_chosen(void)
     return tsm_settings_want_api(apis, "nvtx") || tsm_settings_want_api(apis, "cuda");
 }
 
-bool nvtx_is_wanted(void)
-{
-    return tool[0];
-}
-
 static const char *other_tool(void)
 {
     const char *value = getenv(VARIABLE);
@@ -77,6 +72,14 @@ __attribute__((constructor)) static void begin(void)
 
     tsm_own_stack_run(announce_on_own_stack, NULL);
     errno = saved_errno;
+}
+
+/* A library of the program may ask before we are initialised: tsrecord has set the variable. */
+bool nvtx_is_wanted(void)
+{
+    if (!tool[0])
+        begin();
+    return tool[0];
 }
 
 /* The session runs still: what another tool has taken is in no record. */

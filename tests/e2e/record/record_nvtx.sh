@@ -88,6 +88,12 @@ TEST_ATTACHED=1 TS_APIS=nvtx record nvtx.sbt nvtx_labels work >/dev/null || fail
 NVTX_INJECTION64_PATH=/none/tool.so TEST_ATTACHED=0 record other.sbt nvtx_labels work >/dev/null || fail "another tool"
 tracesmith info other.sbt | grep -q 'nvtx.tool *\/none\/tool.so' || fail "the trace does not name the other tool"
 
+# A label that is made before the recorder is initialised.
+[ -n "${TEST_SANITIZED:-}" ] || {
+    LD_PRELOAD=$TEST_PROGRAMS/libnvtx_early.so tsrecord -q -o early.sbt -- "$TEST_PROGRAMS/nvtx_labels" facts >/dev/null
+    [ "$(marks early.sbt | head -n 2 | cut -d' ' -f1,2 | tr '\n' ,)" = 'early 1,None 2,' ] || fail "early: $(marks early.sbt)"
+}
+
 # A late start: what was named before counts.
 TS_START_CALL=9 record late.sbt nvtx_labels work >/dev/null 2>&1 || fail "a late start"
 marks late.sbt >out
