@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * nvtx_labels WHAT: labels of NVTX around kernels ("work"), or alone: all that labels can say
- * ("facts"), what is wrong ("wrong"), more than there is room for ("many"), threads, a forked child
- * ("fork"), one that is executed ("exec"), and labels in a signal handler ("signal"). What they
- * give back is checked where there is a tool, and printed never.
+ * ("facts"), mistakes ("wrong"), more than there is room for ("many"), threads, a forked child
+ * ("fork"), one that is executed ("exec"), a signal handler ("signal"), a sandbox ("sandbox").
+ * Their results are checked where there is a tool, and printed never.
  */
 #include "tests/programs/nvtx_loader.h"
 #include "tests/programs/program.h"
 
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -365,6 +367,33 @@ static void with_signals(void)
     printf("signal\n");
 }
 
+/* It may only read, write and end from here on. */
+static void sandboxed(void)
+{
+    static const char done[] = "sandbox\n";
+    static wchar_t wide[400];
+    char name[] = "name 00";
+
+    for (int i = 0; i < 399; i++)
+        wide[i] = L'x';
+    LEVEL(nvtx.push("before"), 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
+    for (int i = 0; i < 100; i++) {
+        name[5] = (char)('0' + i / 10);
+        name[6] = (char)('0' + i % 10);
+        CHECK(!attached || nvtx_domain.register_string(NULL, name));
+        CHECK(!attached || nvtx_domain.create(name));
+        nvtx.name_category((uint32_t)i, name);
+        nvtx.mark(name);
+    }
+    CHECK(!attached || nvtx_domain.register_wide(NULL, wide));
+    nvtx.mark_wide(wide);
+    nvtx.name_thread(1, "sandboxed");
+    LEVEL(nvtx.pop(), 0);
+    if (write(1, done, sizeof(done) - 1) > 0)
+        syscall(SYS_exit, 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "work";
@@ -389,6 +418,8 @@ int main(int argc, char **argv)
         many();
     else if (strcmp(what, "fork") == 0)
         in_child();
+    else if (strcmp(what, "sandbox") == 0)
+        sandboxed();
     else
         with_signals();
     return 0;

@@ -221,7 +221,7 @@ static void put_thread(uint32_t thread, const struct nvtx_label *label)
 {
     struct tsm_call call;
 
-    if (thread != (uint32_t)syscall(SYS_gettid) ||
+    if (tsm_sandboxed() || thread != (uint32_t)syscall(SYS_gettid) ||
         !tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_THREAD)))
         return;
     tsm_call_returned(&call, 0, false);

@@ -28,11 +28,14 @@ static atomic_uint text_count;
 static atomic_size_t byte_count;
 static struct tsm_arena arena;
 
+/* A process that has forbidden itself system calls is not recorded any more, and must not die of
+ * ours. */
 static const struct text *make(const char *bytes, size_t size)
 {
     struct text *t;
 
-    if (atomic_load(&byte_count) + size > BYTES_MAX || atomic_load(&text_count) >= COUNT_MAX)
+    if (tsm_sandboxed() || atomic_load(&byte_count) + size > BYTES_MAX ||
+        atomic_load(&text_count) >= COUNT_MAX)
         return NULL;
     atomic_fetch_add(&byte_count, size);
     atomic_fetch_add(&text_count, 1);
@@ -128,9 +131,11 @@ void nvtx_utf8(char *out, size_t size, const wchar_t *text)
 uint32_t nvtx_text_add_wide(const wchar_t *text)
 {
     const size_t size = nvtx_utf8_size(text);
-    char few[256], *out = size <= sizeof(few) ? few : tsm_memory_map(size);
+    char few[256], *out = few;
     uint32_t number = 0;
 
+    if (size > sizeof(few))
+        out = tsm_sandboxed() ? NULL : tsm_memory_map(size);
     if (!out)
         return 0;
     nvtx_utf8(out, size, text);
