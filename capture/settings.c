@@ -248,7 +248,7 @@ static bool is_listed(const char *list, const char *name)
 /* Tests whether the list names at least one API, and nothing else. */
 static bool is_api_list(const char *list)
 {
-    static const char *const names[] = {"cuda", "vulkan", "hsa", "hip", "drm", NULL};
+    static const char *const names[] = {"cuda", "vulkan", "hsa", "hip", "drm", "nvtx", NULL};
     bool names_one = false;
 
     while (*list) {
@@ -449,8 +449,8 @@ static const struct tsm_setting table[] = {
     {"TS_KEEP", "SECONDS", "0", "Keep only commands of the last SECONDS; 0 keeps all.", parse_keep},
     {"TS_SAMPLE", "N", "0", "Record every Nth command only; 0 or 1 records all.", parse_sample},
     {"TS_RATE", "N", "0", "Record at most N commands a second; 0 is no limit.", parse_rate},
-    {"TS_APIS", "cuda|vulkan|hsa|hip|drm", "", "Record these APIs only, comma-separated.",
-     parse_apis},
+    {"TS_APIS", "cuda|vulkan|hsa|hip|drm|nvtx", "",
+     "Record these APIs only, comma-separated; cuda means labels of NVTX, too.", parse_apis},
     {"TS_STREAMS", "LIST", "", "Record commands of these streams only, comma-separated numbers.",
      parse_streams},
     {"TS_KERNELS", "GLOB", "", "Record launches of GPU functions with such a name only.",

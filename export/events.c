@@ -59,43 +59,37 @@ uint32_t tsm_device_number(struct tsm_device_numbers *n, const struct tsm_device
 
 #define OPEN_MAX 8192u /* ranges that never end do not take memory without bound */
 
-struct tsm_open_range {
-    const char *name;
-    uint64_t id, seq, start_ns;
-    uint32_t thread;
-};
-
-static bool is_end_of(const struct tsm_mark_node *mark, const struct tsm_open_range *range)
+static bool is_end_of(const struct tsm_mark_node *mark, const struct tsm_mark_node *begin)
 {
-    return range->id == mark->id && (mark->id || range->thread == mark->thread);
+    return begin->id == mark->id && (mark->id || begin->thread == mark->thread);
 }
 
-static struct tsm_range_event event_of(const struct tsm_open_range *range, uint64_t end_ns,
-                                       uint32_t end_thread)
+static struct tsm_range_event event_of(struct tsm_ranges *r, const struct tsm_mark_node *begin,
+                                       uint64_t end_ns, uint32_t end_thread)
 {
-    return (struct tsm_range_event){.name = range->name ? range->name : "",
-                                    .seq = range->seq,
-                                    .id = range->id,
-                                    .start_ns = range->start_ns,
-                                    .end_ns = end_ns < range->start_ns ? range->start_ns : end_ns,
-                                    .thread = range->thread,
-                                    .end_thread = end_thread};
+    r->last = *begin;
+    return (struct tsm_range_event){.name = begin->name ? begin->name : "",
+                                    .seq = begin->seq,
+                                    .id = begin->id,
+                                    .start_ns = begin->time_ns,
+                                    .end_ns = end_ns < begin->time_ns ? begin->time_ns : end_ns,
+                                    .thread = begin->thread,
+                                    .end_thread = end_thread,
+                                    .begin = &r->last};
 }
 
 int tsm_ranges_note(struct tsm_ranges *r, struct tsm_range_event *out,
                     const struct tsm_mark_node *mark)
 {
-    const struct tsm_open_range range = {mark->name, mark->id, mark->seq, mark->time_ns,
-                                         mark->thread};
     size_t i = r->count;
 
     if (mark->phase == TSM_MARK_POINT) {
-        *out = event_of(&range, mark->time_ns, mark->thread);
+        *out = event_of(r, mark, mark->time_ns, mark->thread);
         out->is_point = true;
         return 1;
     }
     if (mark->phase == TSM_MARK_BEGIN) {
-        if (r->count < OPEN_MAX && !TSM_ARRAY_PUSH(r->open, r->count, r->capacity, range))
+        if (r->count < OPEN_MAX && !TSM_ARRAY_PUSH(r->open, r->count, r->capacity, *mark))
             return tsm_fail(TSM_E_MEMORY, "out of memory for ranges");
         return 0;
     }
@@ -103,7 +97,7 @@ int tsm_ranges_note(struct tsm_ranges *r, struct tsm_range_event *out,
         i--;
     if (!i)
         return 0;
-    *out = event_of(&r->open[i - 1], mark->time_ns, mark->thread);
+    *out = event_of(r, &r->open[i - 1], mark->time_ns, mark->thread);
     TSM_ARRAY_REMOVE(r->open, r->count, i - 1);
     return 1;
 }
@@ -113,7 +107,7 @@ bool tsm_ranges_take_open(struct tsm_ranges *r, struct tsm_range_event *out, uin
     if (!r->count)
         return false;
     r->count--;
-    *out = event_of(&r->open[r->count], end_ns, r->open[r->count].thread);
+    *out = event_of(r, &r->open[r->count], end_ns, r->open[r->count].thread);
     out->is_open = true;
     return true;
 }

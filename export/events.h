@@ -92,14 +92,14 @@ struct tsm_range_event {
     uint64_t start_ns, end_ns; /* the same: a point, or a range that never ended if is_open */
     uint32_t thread, end_thread;
     bool is_point, is_open;
+    const struct tsm_mark_node *begin; /* what else its begin says; until the next call */
 };
-
-struct tsm_open_range;
 
 /* A zeroed struct has none. */
 struct tsm_ranges {
-    struct tsm_open_range *open; /* in the order in which they began */
+    struct tsm_mark_node *open; /* begins, in their order */
     size_t count, capacity;
+    struct tsm_mark_node last; /* of what was given out */
 };
 
 /* Takes a mark into account. Returns 1 and *out where a range is whole or it is a point, 0, or a

@@ -19,6 +19,7 @@ extern const struct tsm_source hsa_source; /* api/hsa/source/source.c */
 extern const struct tsm_source hip_source;    /* api/hip/source/source.c */
 extern const struct tsm_source hiprtc_source; /* the same file */
 extern const struct tsm_source roctx_source;  /* api/hip/source/roctx.c */
+extern const struct tsm_source nvtx_source;   /* api/nvtx/source/environment.c */
 
 const struct tsm_source *const tsm_sources[] = {
     &cuda_source,
@@ -31,7 +32,7 @@ const struct tsm_source *const tsm_sources[] = {
 #ifdef TSM_HSA
     &hsa_source,
 #endif
-    &hip_source,    &hiprtc_source, &roctx_source, NULL,
+    &hip_source,    &hiprtc_source, &roctx_source, &nvtx_source, NULL,
 };
 
 unsigned tsm_source_index(const struct tsm_source *source)

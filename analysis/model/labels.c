@@ -5,6 +5,7 @@
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { SLOT_NAME, SLOT_PHASE, SLOT_ID, SLOT_COUNT };
 enum { PHASE_BEGIN = 1, PHASE_END = 2 };
@@ -48,24 +49,45 @@ static void begin(struct tsm_thread_labels *t, uint64_t id, const char *name)
     t->depth++;
 }
 
-/* Ends the range, and those that are still open in it. A range of another thread is left alone. */
-static void end(struct tsm_thread_labels *t, uint64_t id)
+/* Ends the innermost range with that id, which may not be the thread's innermost one. False: the
+ * thread has none. */
+static bool end(struct tsm_thread_labels *t, uint64_t id)
 {
     if (t->depth > TSM_LABEL_DEPTH_MAX) {
         t->depth--;
-        return;
+        return true;
     }
     for (uint32_t i = t->depth; i > 0; i--)
         if (t->open[i - 1].id == id) {
-            t->depth = i - 1;
-            return;
+            t->depth--;
+            memmove(&t->open[i - 1], &t->open[i], (t->depth - (i - 1)) * sizeof(t->open[0]));
+            return true;
         }
+    return false;
+}
+
+/* Ranges that any thread may end, up to so many at a time. */
+#define RANGE_MAX 8192u
+
+static bool is_range(uint64_t id)
+{
+    return id >> 32 && id >> SBT_MARK_NEST_SHIFT == 0;
+}
+
+static void end_range(struct tsm_labels *l, uint64_t id)
+{
+    const uint64_t *thread = tsm_map_find(&l->ranges, id);
+    struct tsm_thread_labels *t = thread ? find(l, (uint32_t)*thread) : NULL;
+
+    if (t && t->depth <= TSM_LABEL_DEPTH_MAX)
+        end(t, id);
 }
 
 int tsm_labels_note(struct tsm_labels *l, struct sbt_reader *reader,
                     const struct sbt_record *record)
 {
     struct tsm_thread_labels *t;
+    uint64_t id;
 
     if (record->slot_count < SLOT_COUNT ||
         (record->slots[SLOT_PHASE] != PHASE_BEGIN && record->slots[SLOT_PHASE] != PHASE_END))
@@ -73,11 +95,17 @@ int tsm_labels_note(struct tsm_labels *l, struct sbt_reader *reader,
     t = find_or_add(l, record->thread);
     if (!t)
         return tsm_fail(TSM_E_MEMORY, "out of memory for labels");
+    id = record->slots[SLOT_ID];
     if (record->slots[SLOT_PHASE] == PHASE_BEGIN)
-        begin(t, record->slots[SLOT_ID],
-              sbt_reader_string(reader, (uint32_t)record->slots[SLOT_NAME]));
-    else
-        end(t, record->slots[SLOT_ID]);
+        begin(t, id, sbt_reader_string(reader, (uint32_t)record->slots[SLOT_NAME]));
+    else if (!end(t, id))
+        end_range(l, id);
+    if (!is_range(id))
+        return 0;
+    if (record->slots[SLOT_PHASE] == PHASE_END)
+        tsm_map_remove(&l->ranges, id);
+    else if (l->ranges.count < RANGE_MAX && !tsm_map_set(&l->ranges, id, record->thread))
+        return tsm_fail(TSM_E_MEMORY, "out of memory for labels");
     return 0;
 }
 
@@ -94,5 +122,6 @@ void tsm_labels_finish(struct tsm_labels *l)
 {
     free(l->threads);
     tsm_map_finish(&l->places);
+    tsm_map_finish(&l->ranges);
     *l = (struct tsm_labels){0};
 }

@@ -15,6 +15,7 @@ struct tsm_thread_labels;
 /* A zeroed struct has none. */
 struct tsm_labels {
     struct tsm_map places; /* thread -> place in `threads` */
+    struct tsm_map ranges; /* id of an open range -> thread that has begun it */
     struct tsm_thread_labels *threads;
     size_t count, capacity;
 };

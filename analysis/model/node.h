@@ -144,7 +144,16 @@ struct tsm_mark_node {
     uint64_t id; /* of whose labels nest in one another; 0: the thread's */
     uint64_t seq, time_ns;
     uint32_t thread;
+    /* Facts that labels of NVTX have, and ends have not. */
+    const char *domain;        /* NULL: the one without a name. Lives as long as the reader */
+    const char *category_name; /* NULL: none. Lives as long as the reader */
+    uint32_t category, color;  /* color: alpha, red, green, blue; 0: none */
+    uint32_t payload_type;     /* enum sbt_payload */
+    uint64_t payload;          /* bits; of types of 32 bits the low half */
 };
+
+/* Tests whether it is of a range that nests in its thread, not one that ends wherever it likes. */
+bool tsm_mark_is_nested(const struct tsm_mark_node *mark);
 
 /* Changes of what a program has allocated. */
 struct tsm_memory_node {

@@ -298,7 +298,41 @@ static int note_time(struct pass *p, const struct sbt_record *record)
 }
 
 /* Slots of a MARK record. */
-enum { MARK_NAME, MARK_PHASE, MARK_ID, MARK_COUNT };
+enum {
+    MARK_NAME,
+    MARK_PHASE,
+    MARK_ID,
+    MARK_COUNT_FIRST, /* traces of earlier versions have no more */
+    MARK_DOMAIN = MARK_COUNT_FIRST,
+    MARK_CATEGORY,
+    MARK_CATEGORY_NAME,
+    MARK_COLOR,
+    MARK_PAYLOAD_TYPE,
+    MARK_PAYLOAD,
+    MARK_COUNT
+};
+
+bool tsm_mark_is_nested(const struct tsm_mark_node *mark)
+{
+    return mark->id == 0 || mark->id >> SBT_MARK_NEST_SHIFT;
+}
+
+static const char *find_text(const struct pass *p, uint64_t id)
+{
+    return id ? sbt_reader_string(p->reader, (uint32_t)id) : NULL;
+}
+
+static void add_facts(const struct pass *p, struct tsm_mark_node *mark, const uint64_t *slots)
+{
+    mark->domain = find_text(p, slots[MARK_DOMAIN]);
+    mark->category = (uint32_t)slots[MARK_CATEGORY];
+    mark->category_name = find_text(p, slots[MARK_CATEGORY_NAME]);
+    mark->color = (uint32_t)slots[MARK_COLOR];
+    if (slots[MARK_PAYLOAD_TYPE] < SBT_PAYLOAD_COUNT) {
+        mark->payload_type = (uint32_t)slots[MARK_PAYLOAD_TYPE];
+        mark->payload = slots[MARK_PAYLOAD];
+    }
+}
 
 static int note_mark(struct pass *p, const struct sbt_record *record)
 {
@@ -307,12 +341,14 @@ static int note_mark(struct pass *p, const struct sbt_record *record)
         .seq = record->seq, .time_ns = record->time_ns, .thread = record->thread};
     int error = tsm_labels_note(&p->labels, p->reader, record);
 
-    if (error || !p->visitor->mark || !is_selected(p, record) || record->slot_count < MARK_COUNT ||
-        s[MARK_PHASE] > TSM_MARK_END)
+    if (error || !p->visitor->mark || !is_selected(p, record) ||
+        record->slot_count < MARK_COUNT_FIRST || s[MARK_PHASE] > TSM_MARK_END)
         return error;
-    mark.name = s[MARK_NAME] ? sbt_reader_string(p->reader, (uint32_t)s[MARK_NAME]) : NULL;
+    mark.name = find_text(p, s[MARK_NAME]);
     mark.phase = (enum tsm_mark_phase)s[MARK_PHASE];
     mark.id = s[MARK_ID];
+    if (record->slot_count >= MARK_COUNT)
+        add_facts(p, &mark, s);
     return p->visitor->mark(p->visitor->user, &mark);
 }
 

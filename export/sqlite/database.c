@@ -105,6 +105,11 @@ void tsm_row_i64(struct tsm_rows *rows, int64_t value)
     sqlite3_bind_int64(rows->insert, ++rows->column, value);
 }
 
+void tsm_row_f64(struct tsm_rows *rows, double value)
+{
+    sqlite3_bind_double(rows->insert, ++rows->column, value);
+}
+
 void tsm_row_text(struct tsm_rows *rows, const char *text)
 {
     sqlite3_bind_text(rows->insert, ++rows->column, text, -1, SQLITE_TRANSIENT);

@@ -41,6 +41,7 @@ void tsm_rows_make(struct tsm_database *d, struct tsm_rows *rows);
 /* Begins a row; then a value for each column from the first on, and the end. */
 void tsm_row_begin(struct tsm_database *d, struct tsm_rows *rows);
 void tsm_row_i64(struct tsm_rows *rows, int64_t value);
+void tsm_row_f64(struct tsm_rows *rows, double value);
 void tsm_row_text(struct tsm_rows *rows, const char *text); /* NULL: NULL; copied */
 void tsm_row_null(struct tsm_rows *rows);
 /* Passes over columns that are NULL in each row of the table. */

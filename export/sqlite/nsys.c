@@ -517,47 +517,12 @@ static int visit_command(void *user, const struct tsm_command_node *c)
 
 /* ---- labels, memory ------------------------------------------------------------------------- */
 
-static void put_range(struct tsm_nsys *n, const struct tsm_range_event *range)
-{
-    struct tsm_rows *r = &n->rows[NSYS_NVTX];
-
-    n->counts->mark_count++;
-    tsm_row_begin(n->d, r);
-    tsm_row_i64(r, (int64_t)range->start_ns);
-    if (range->is_point || range->is_open)
-        tsm_row_null(r);
-    else
-        tsm_row_i64(r, (int64_t)range->end_ns);
-    tsm_row_i64(r, range->is_point ? NSYS_TYPE_MARK
-                   : range->id     ? NSYS_TYPE_START_END
-                                   : NSYS_TYPE_PUSH_POP);
-    if (range->id)
-        tsm_row_i64(r, (int64_t)range->id);
-    else
-        tsm_row_null(r);
-    tsm_row_skip(r, 2);
-    tsm_row_text(r, tsm_nsys_clean(n, range->name));
-    tsm_row_i64(r, thread_id(n, range->thread));
-    if (range->id)
-        tsm_row_i64(r, thread_id(n, range->end_thread));
-    else
-        tsm_row_null(r);
-    tsm_row_skip(r, 1);
-    tsm_row_i64(r, 0);
-    tsm_row_skip(r, 9);
-    tsm_row_end(n->d, r);
-}
-
 static int visit_mark(void *user, const struct tsm_mark_node *mark)
 {
     struct tsm_nsys *n = user;
-    struct tsm_range_event range;
-    const int result = tsm_ranges_note(&n->ranges, &range, mark);
 
     tsm_number_of(&n->threads, mark->thread, NULL);
-    if (result == 1)
-        put_range(n, &range);
-    return result < 0 ? result : 0;
+    return tsm_nsys_nvtx_note(&n->labels, mark);
 }
 
 static int visit_memory(void *user, const struct tsm_memory_node *change)
@@ -676,10 +641,8 @@ static void put_end(struct tsm_nsys *n)
 {
     const struct tsm_model_counts *c = &n->counts->model;
     struct tsm_rows *r = &n->rows[NSYS_ANALYSIS];
-    struct tsm_range_event range;
 
-    while (tsm_ranges_take_open(&n->ranges, &range, (uint64_t)c->last_ns))
-        put_range(n, &range);
+    tsm_nsys_nvtx_end(&n->labels, (uint64_t)c->last_ns);
     tsm_row_begin(n->d, r);
     tsm_row_i64(r, 0);
     tsm_row_i64(r, c->last_ns);
@@ -702,7 +665,7 @@ static void finish(struct tsm_nsys *n)
     tsm_map_finish(&n->call_names);
     tsm_map_finish(&n->kernel_places);
     free(n->kernels);
-    tsm_ranges_finish(&n->ranges);
+    tsm_nsys_nvtx_finish(&n->labels);
 }
 
 int tsm_export_nsys(struct tsm_event_counts *out, const char *path, const char *shown,
@@ -723,6 +686,12 @@ int tsm_export_nsys(struct tsm_event_counts *out, const char *path, const char *
     for (int i = 0; i < NSYS_TABLE_COUNT; i++)
         n.rows[i].form = &tsm_nsys_forms[i];
     n.process = (int64_t)(tsm_event_process(source) & 0xffffffu) << 24;
+    n.labels = (struct tsm_nsys_nvtx){.d = n.d,
+                                      .rows = &n.rows[NSYS_NVTX],
+                                      .source = source,
+                                      .count = &out->mark_count,
+                                      .process = n.process,
+                                      .domains = {.first = 1}};
     tsm_nsys_metadata(&n);
     error = tsm_model_pass(&out->model, source->reader, source->filter, &visitor);
     if (!error)

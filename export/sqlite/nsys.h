@@ -8,6 +8,7 @@
 #include "export/events.h"
 #include "export/sqlite/database.h"
 #include "export/sqlite/nsys_forms.h"
+#include "export/sqlite/nsys_nvtx.h"
 
 struct tsm_nsys_kernel;
 
@@ -19,7 +20,7 @@ struct tsm_nsys {
     struct tsm_numbering contexts; /* by owner */
     struct tsm_device_numbers devices;
     struct tsm_numbering streams, stacks, threads; /* those that have their rows */
-    struct tsm_ranges ranges;
+    struct tsm_nsys_nvtx labels;
     struct tsm_map call_names;    /* record type -> number of the call's name */
     struct tsm_map kernel_places; /* a kernel's name, as a pointer -> place in `kernels` */
     struct tsm_nsys_kernel *kernels;

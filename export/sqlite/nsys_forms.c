@@ -133,9 +133,11 @@ const struct tsm_table_form tsm_nsys_forms[NSYS_TABLE_COUNT] = {
 const struct tsm_nsys_label tsm_nsys_labels[] = {
     {NSYS_ENUM_CLASS, 0, "TRACE_PROCESS_EVENT_CUDA_RUNTIME", "CUDA runtime"},
     {NSYS_ENUM_CLASS, 1, "TRACE_PROCESS_EVENT_CUDA_DRIVER", "CUDA driver"},
+    {NSYS_ENUM_TYPE, 33, "NvtxCategory", "NvtxCategory"},
     {NSYS_ENUM_TYPE, 34, "NvtxMark", "NvtxMark"},
     {NSYS_ENUM_TYPE, 59, "NvtxPushPopRange", "NvtxPushPopRange"},
     {NSYS_ENUM_TYPE, 60, "NvtxStartEndRange", "NvtxStartEndRange"},
+    {NSYS_ENUM_TYPE, 75, "NvtxDomainCreate", "NvtxDomainCreate"},
     {NSYS_ENUM_MEMCPY, 0, "CUDA_MEMCPY_KIND_UNKNOWN", "Unknown"},
     {NSYS_ENUM_MEMCPY, 1, "CUDA_MEMCPY_KIND_HTOD", "Host-to-Device"},
     {NSYS_ENUM_MEMCPY, 2, "CUDA_MEMCPY_KIND_DTOH", "Device-to-Host"},

@@ -51,7 +51,13 @@ enum nsys_table {
 
 /* Values of columns (CUPTI's, and Nsight Systems' own). */
 enum { NSYS_CLASS_DRIVER = 1 };
-enum { NSYS_TYPE_MARK = 34, NSYS_TYPE_PUSH_POP = 59, NSYS_TYPE_START_END = 60 };
+enum {
+    NSYS_TYPE_CATEGORY = 33,
+    NSYS_TYPE_MARK = 34,
+    NSYS_TYPE_PUSH_POP = 59,
+    NSYS_TYPE_START_END = 60,
+    NSYS_TYPE_DOMAIN = 75
+};
 enum {
     NSYS_KIND_PAGEABLE,
     NSYS_KIND_PINNED,

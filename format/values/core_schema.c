@@ -46,6 +46,12 @@ static const struct sbt_field mark_fields[] = {
     FIELD("name", STRING, NAME, ""),
     FIELD("phase", ENUM, NONE, "tracesmith_phase"), /* 0 point, 1 begin, 2 end */
     FIELD("id", UINT, NONE, ""),                    /* pairs a begin with its end */
+    FIELD("domain", STRING, NONE, ""),
+    FIELD("category", UINT, NONE, ""),
+    FIELD("category_name", STRING, NONE, ""),
+    FIELD("color", HEX, NONE, ""), /* alpha, red, green, blue */
+    FIELD("payload_type", ENUM, NONE, "tracesmith_payload"),
+    FIELD("payload", HEX, NONE, ""),
 };
 
 static const struct sbt_field thread_fields[] = {
@@ -226,6 +232,12 @@ static const struct sbt_enum_value value_access_values[] = {
     {"equal", SBT_VALUE_EQUAL}, {"any_bit", SBT_VALUE_ANY_BIT}, {"zero_bit", SBT_VALUE_ZERO_BIT},
 };
 
+static const struct sbt_enum_value payload_values[] = {
+    {"none", SBT_PAYLOAD_NONE},     {"uint64", SBT_PAYLOAD_UINT64}, {"int64", SBT_PAYLOAD_INT64},
+    {"double", SBT_PAYLOAD_DOUBLE}, {"uint32", SBT_PAYLOAD_UINT32}, {"int32", SBT_PAYLOAD_INT32},
+    {"float", SBT_PAYLOAD_FLOAT},
+};
+
 #define TABLE(name_, values_)                                                                      \
     {                                                                                              \
         .name = name_, .value_count = sizeof(values_) / sizeof((values_)[0]), .values = values_    \
@@ -239,6 +251,7 @@ static const struct sbt_enum core_enums[] = {
     TABLE("tracesmith_gpu_work", gpu_work_values),
     TABLE("tracesmith_gpu_work_flags", gpu_work_flags),
     TABLE("tracesmith_value_access", value_access_values),
+    TABLE("tracesmith_payload", payload_values),
 };
 
 const struct sbt_enum *sbt_core_enum(uint32_t index)

@@ -145,6 +145,22 @@ enum sbt_value_access {
     SBT_VALUE_COUNT
 };
 
+/* payload_type of a MARK record: how its payload's bits are to be read; of types of 32 bits the low
+ * half */
+enum sbt_payload {
+    SBT_PAYLOAD_NONE = 0,
+    SBT_PAYLOAD_UINT64 = 1,
+    SBT_PAYLOAD_INT64 = 2,
+    SBT_PAYLOAD_DOUBLE = 3,
+    SBT_PAYLOAD_UINT32 = 4,
+    SBT_PAYLOAD_INT32 = 5,
+    SBT_PAYLOAD_FLOAT = 6,
+    SBT_PAYLOAD_COUNT
+};
+
+/* id of a MARK record: of this bit on, ranges that nest in one thread and domain */
+#define SBT_MARK_NEST_SHIFT 52
+
 /* flags of a range of an ACCESSES record: the command has read its bytes, written them; SOME: not
  * each of them, perhaps, or not in each of these ways; ARRAY: texels of an array are among them */
 #define SBT_ACCESS_READ    1u

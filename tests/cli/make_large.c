@@ -363,7 +363,7 @@ static void make_timed(struct trace *t)
     must(sbt_writer_schema(t->writer, sbt_core_schema(SBT_CORE_GPU_TIME)));
     must(sbt_writer_schema(t->writer, sbt_core_schema(SBT_CORE_MARK)));
     for (uint32_t i = 0; i < t->count; i++) {
-        const uint64_t slots[2] = {1 + i % 64, i % 8}, mark[3] = {1 + i % 64, 1, i};
+        const uint64_t slots[2] = {1 + i % 64, i % 8}, mark[9] = {1 + i % 64, 1, i};
         const uint64_t time[13] = {i % 4, i / 4 - 24, 0, 1000 + i * 20ull, 7 + i % 1000, 1, 2, 0};
 
         if (i < 64) {
@@ -384,7 +384,7 @@ static void make_timed(struct trace *t)
             put_record(t, (struct sbt_record){.type = SBT_TYPE(SBT_API_CORE, SBT_CORE_MARK),
                                               .stream = SBT_STREAM_NONE,
                                               .slots = mark,
-                                              .slot_count = 3});
+                                              .slot_count = 9});
     }
 }
 

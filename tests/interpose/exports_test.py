@@ -28,6 +28,9 @@ TABLES = ['rocprofiler_configure', 'rocprofiler_set_api_table']
 # Where programs tell them what they do.
 ROCTX = ['roctxMarkA', 'roctxRangePop', 'roctxRangePushA', 'roctxRangeStartA', 'roctxRangeStop']
 
+# Where the library that NVTX opens hands us its tables.
+NVTX = ['ts_nvtx_attach']
+
 lint, library, prototypes, *parts = sys.argv[1:]
 with open(prototypes, encoding='utf-8') as f:
     driver = re.findall(r'^(?:CUresult )?(cu\w+)\(', f.read(), re.MULTILINE)
@@ -44,7 +47,7 @@ for header in parts:
         with open(header, encoding='utf-8') as f:
             driver += re.findall(r'^\w+\s+((?:hip|__hip|_Z\d+hip|_ZN8hip_impl)\w+)\(', f.read(), re.MULTILINE)
 with tempfile.NamedTemporaryFile('w') as expected:
-    expected.write('\n'.join(driver + LIBC + TABLES + ROCTX + (VULKAN if 'vulkan' in parts else []) +
+    expected.write('\n'.join(driver + LIBC + TABLES + ROCTX + NVTX + (VULKAN if 'vulkan' in parts else []) +
                              (DRM if 'drm' in parts else [])))
     expected.flush()
     sys.exit(subprocess.call([sys.executable, lint, library, expected.name]))

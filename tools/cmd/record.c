@@ -188,6 +188,20 @@ static int check_output(const char *pattern, bool force)
     return error;
 }
 
+/* Names the tool of NVTX beside the library, as that does itself, but before any code of the
+ * program runs. Another tool stays; without ours there are no labels. */
+static void name_nvtx_tool(const char *library)
+{
+    const char *apis = getenv("TS_APIS");
+    char path[PATH_MAX + 32];
+
+    tsm_format(path, sizeof(path), "%.*s/shim/libts_nvtx.so",
+               (int)(strrchr(library, '/') - library), library);
+    if (access(path, R_OK) == 0 &&
+        (tsm_settings_want_api(apis, "nvtx") || tsm_settings_want_api(apis, "cuda")))
+        setenv("NVTX_INJECTION64_PATH", path, 0);
+}
+
 static int prepare(const struct record_values *v, char *output, size_t size)
 {
     char library[PATH_MAX];
@@ -198,6 +212,7 @@ static int prepare(const struct record_values *v, char *output, size_t size)
         (error = tsm_locate(library, sizeof(library), TSM_PLACE_CAPTURE)) < 0 ||
         (error = tsm_environment_prepend("LD_PRELOAD", library)) < 0)
         return error;
+    name_nvtx_tool(library);
     if (v->audit && ((error = tsm_locate(library, sizeof(library), TSM_PLACE_AUDIT)) < 0 ||
                      (error = tsm_environment_prepend("LD_AUDIT", library)) < 0))
         return error;

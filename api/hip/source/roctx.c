@@ -50,8 +50,9 @@ static bool has(void **function)
 
 /* docs/FORMAT.md 10, "mark". */
 enum phase { POINT, BEGIN, END };
-#define OF_THREAD 0u
-#define OF_RANGE  (UINT64_C(1) << 32)
+#define OF_THREAD   0u
+#define OF_RANGE    (UINT64_C(1) << 32)
+#define NVTX_FIELDS 6u /* that only NVTX has values for */
 
 static void mark(const char *text, enum phase phase, uint64_t id)
 {
@@ -63,6 +64,7 @@ static void mark(const char *text, enum phase phase, uint64_t id)
     tsm_call_string(&call, text);
     tsm_call_slot(&call, phase);
     tsm_call_slot(&call, id);
+    memset(tsm_call_slots(&call, NVTX_FIELDS), 0, NVTX_FIELDS * sizeof(uint64_t));
     tsm_call_commit(&call);
 }
 

@@ -31,6 +31,7 @@ void vk_object_named(struct tsm_call *call, const void *args, int64_t result)
 
 /* docs/FORMAT.md 10, "mark"; the id is the queue's. */
 enum phase { POINT, BEGIN, END };
+#define NVTX_FIELDS 6u /* that only NVTX has values for */
 
 static void mark(VkQueue queue, const VkDebugUtilsLabelEXT *label, enum phase phase)
 {
@@ -42,6 +43,7 @@ static void mark(VkQueue queue, const VkDebugUtilsLabelEXT *label, enum phase ph
     tsm_call_string(&call, label ? label->pLabelName : NULL);
     tsm_call_slot(&call, phase);
     tsm_call_slot(&call, vk_id(VK_OBJECT_VkQueue, VK_RAW(queue)));
+    memset(tsm_call_slots(&call, NVTX_FIELDS), 0, NVTX_FIELDS * sizeof(uint64_t));
     tsm_call_commit(&call);
 }
 

@@ -28,7 +28,7 @@ unset TS_READBACK
 
 for value in nonsense , cuda,vulcan; do
     TS_APIS=$value record t.sbt rounds 5 >/dev/null 2>err
-    [ "$(grep -c "TS_APIS=$value is not one of cuda|vulkan|hsa|hip|drm; it is ignored" err)" = 1 ] || fail "$(cat err)"
+    [ "$(grep -c "TS_APIS=$value is not one of cuda|vulkan|hsa|hip|drm|nvtx; it is ignored" err)" = 1 ] || fail "$(cat err)"
     [ "$(wc -l <err)" = 1 ] || fail "$(cat err)"
     status 0 replay t.sbt
 done

@@ -52,6 +52,7 @@ static void test_apis(void)
 
     CHECK_EQ_STR(with("TS_APIS", "hip,hsa").apis, "hip,hsa");
     CHECK_EQ_STR(with("TS_APIS", "drm,").apis, "drm,");
+    CHECK_EQ_STR(with("TS_APIS", "cuda,nvtx").apis, "cuda,nvtx");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         CHECK_EQ_STR(with("TS_APIS", bad[i]).apis, "");
         CHECK(tsm_settings_want_api(bad[i], "vulkan"));
