@@ -27,7 +27,7 @@ struct reading {
     struct commands *out;
     struct row *rows;
     size_t row_count, row_capacity;
-    struct tsm_map places; /* hash of a name -> its place, of the first one that has it */
+    struct tsm_map places; /* hash of a name -> its place */
     const char *last_name; /* as the model gave it: mostly the next one is the same */
     uint32_t last_place;
 };
@@ -47,16 +47,20 @@ static int add_name(struct commands *c, const char *name, uint32_t *place)
     return 0;
 }
 
+/* Names with one hash lie in the slots after it: a trace may have been made for that. */
 static int find_name(struct reading *r, const char *name, uint32_t *place)
 {
-    const uint64_t hash = tsm_hash64(name, strlen(name));
+    uint64_t key = tsm_hash64(name, strlen(name));
     bool added;
-    uint64_t *known = tsm_map_insert(&r->places, hash, &added);
+    uint64_t *known;
     int error;
 
+    while ((known = tsm_map_insert(&r->places, key, &added)) && !added &&
+           strcmp(r->out->names[*known], name) != 0)
+        key++;
     if (!known)
         return tsm_fail(TSM_E_MEMORY, "out of memory for names of kernels");
-    if (!added && strcmp(r->out->names[*known], name) == 0) {
+    if (!added) {
         *place = (uint32_t)*known;
         return 0;
     }
