@@ -129,12 +129,14 @@ static int by_seq(const void *a, const void *b)
 
 #define COLUMNS_64(C)                                                                              \
     C(uint64_t, seq)                                                                               \
-    C(uint64_t, position) C(uint64_t, bytes) C(uint64_t, call_ns) C(uint64_t, returned_ns)         \
-        C(uint64_t, error_ns) C(int64_t, start_ns) C(int64_t, end_ns)
+    C(uint64_t, position)                                                                          \
+    C(uint64_t, bytes) C(uint64_t, call_ns) C(uint64_t, returned_ns) C(uint64_t, error_ns)         \
+        C(int64_t, start_ns) C(int64_t, end_ns)
 #define COLUMNS_32(C)                                                                              \
     C(uint32_t, type)                                                                              \
-    C(uint32_t, stream) C(uint32_t, thread) C(uint32_t, stack) C(uint32_t, part) C(uint32_t, work) \
-        C(uint32_t, kernel) C(uint32_t, time_kind) C(uint32_t, time_axis)
+    C(uint32_t, stream)                                                                            \
+    C(uint32_t, thread) C(uint32_t, stack) C(uint32_t, part) C(uint32_t, work) C(uint32_t, kernel) \
+        C(uint32_t, time_kind) C(uint32_t, time_axis)
 
 /* Takes the next column from `at`, those of 64 bits first, so that each is aligned. */
 #define FILL(c_type, name)                                                                         \
