@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import enum
+import os
 import struct
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
@@ -16,6 +17,7 @@ from ._table import Table
 
 STREAM_NONE = 0xFFFFFFFF
 Range = Tuple[int, int]
+Path = Union[str, "os.PathLike[str]"]
 
 
 class Kind(enum.IntEnum):
@@ -250,10 +252,12 @@ def _names(function: str) -> List[str]:
 class Trace:
     """A trace that is open. Several threads may use it; after close() everything raises ClosedError."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: Path) -> None:
         pointer = ctypes.c_void_p()
-        name = str(path)
-        check(library().sbt_reader_open(ctypes.byref(pointer), name.encode("utf-8", "surrogateescape")))
+        name = os.fsdecode(path)
+        if "\0" in name:
+            raise ValueError("a path with a NUL in it")
+        check(library().sbt_reader_open(ctypes.byref(pointer), os.fsencode(path)))
         self.path = name
         self._reader = Handle(pointer, library().sbt_reader_destroy, name)
         self._schemas: Dict[int, Optional[Schema]] = {}
@@ -474,6 +478,6 @@ def _copy_schema(schema: _abi.Schema) -> Schema:
     return Schema(schema.type, decode(schema.name), schema.kind, schema.flags, fields)
 
 
-def open(path: str) -> Trace:
+def open(path: Path) -> Trace:
     """Opens a trace."""
     return Trace(path)
