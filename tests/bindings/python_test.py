@@ -33,6 +33,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(PACKAGE))
 import tracesmith  # noqa: E402
 from tracesmith import _abi  # noqa: E402
+from tracesmith._library import Handle  # noqa: E402
 
 try:
     import numpy
@@ -290,6 +291,23 @@ class Closing(unittest.TestCase):
             through.close()
             with self.assertRaises(tracesmith.ClosedError):
                 next(through)
+
+    def test_what_is_made_while_its_owner_is_closed(self):
+        ended = []
+        owner = Handle(1, lambda pointer: ended.append("owner"), "the owner")
+        with self.assertRaises(tracesmith.ClosedError) as caught, owner.use():
+            owner.close()
+            Handle(2, lambda pointer: ended.append("part"), "the part", owner)
+        self.assertEqual(ended, ["part", "owner"])
+        del caught
+        gc.collect()
+        self.assertEqual(ended, ["part", "owner"])
+        owner = Handle(1, lambda pointer: ended.append("owner"), "the owner")
+        part = Handle(2, lambda pointer: ended.append("part"), "the part", owner)
+        owner.close()
+        self.assertEqual(ended, ["part", "owner"])
+        part.close()
+        self.assertEqual(ended, ["part", "owner"] * 2)
 
     def test_threads_use_a_trace_while_it_is_closed(self):
         for delay in (0, 0.002, 0.01, 0.03):

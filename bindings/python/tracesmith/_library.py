@@ -117,9 +117,13 @@ class Handle:
         self._lock = threading.RLock()  # the collector may end another handle in between
         self._users = 0
         self._is_closed = False
-        self._owner = owner
         if owner is not None:
-            owner.enter()
+            try:
+                owner.enter()
+            except ClosedError:
+                destroy(pointer)  # now: the caller still keeps the owner from its end
+                raise
+        self._owner = owner
 
     @property
     def is_closed(self) -> bool:
@@ -162,5 +166,5 @@ class Handle:
             self._owner.leave()
 
     def __del__(self) -> None:
-        if hasattr(self, "_owner"):  # else the owner was closed before this was made
+        if hasattr(self, "_owner"):  # else it was destroyed at once
             self.close()
