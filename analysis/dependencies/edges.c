@@ -23,7 +23,7 @@ const char *tsm_dependency_reason_name(enum tsm_dependency_reason reason)
                                                          "write after write",
                                                          "write after read"};
 
-    return names[reason];
+    return (unsigned)reason < TSM_DEPENDS_COUNT ? names[reason] : NULL;
 }
 
 static int no_memory(void)

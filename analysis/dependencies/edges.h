@@ -17,24 +17,8 @@
 #include "analysis/dependencies/vector_clock.h"
 #include "analysis/model/objects.h"
 #include "base/map.h"
+#include "tracesmith/columns.h"
 #include "tracesmith/reader.h"
-
-/* Why something had to wait. */
-enum tsm_dependency_reason {
-    TSM_DEPENDS_STREAM,  /* for the command before it on its stream */
-    TSM_DEPENDS_DEFAULT, /* the default stream waits for the others of its context, they for it */
-    TSM_DEPENDS_EVENT,   /* for an event that was recorded there */
-    TSM_DEPENDS_SIGNAL,  /* for a semaphore, or signal, that a command brings to a value */
-    TSM_DEPENDS_BARRIER, /* a barrier was recorded between its work and that of earlier ones */
-    TSM_DEPENDS_HOST,    /* a wait of the host, for what it names */
-    TSM_DEPENDS_THREAD,  /* for what its thread waited for last, before it went on */
-    TSM_DEPENDS_UNKNOWN, /* a call of which it is not known what it waits for, or what for it */
-    /* Conflicts in memory, whether anything waits for them or not (memory_edges.h): */
-    TSM_DEPENDS_READ_AFTER_WRITE,
-    TSM_DEPENDS_WRITE_AFTER_WRITE,
-    TSM_DEPENDS_WRITE_AFTER_READ,
-    TSM_DEPENDS_COUNT
-};
 
 /* Both ends are records: commands, waits of the host. */
 struct tsm_dependency {
@@ -111,8 +95,5 @@ uint64_t tsm_dependencies_over_until(const struct tsm_dependencies *d,
                                      uint32_t stream);
 
 void tsm_dependencies_finish(struct tsm_dependencies *d);
-
-/* "stream", "default stream", "event"...: words of JSON and tables. */
-const char *tsm_dependency_reason_name(enum tsm_dependency_reason reason);
 
 #endif

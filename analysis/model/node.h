@@ -6,21 +6,8 @@
 #ifndef ANALYSIS_MODEL_NODE_H
 #define ANALYSIS_MODEL_NODE_H
 
+#include "tracesmith/columns.h"
 #include "tracesmith/trace.h"
-
-/* How a time is known. */
-enum tsm_time_kind {
-    TSM_TIME_UNKNOWN,  /* start and end mean nothing */
-    TSM_TIME_DERIVED,  /* from the call: the device worked at some time between start and end */
-    TSM_TIME_MEASURED, /* by the device, or by events before and after the command */
-};
-
-/* Clocks that a start is on. */
-enum tsm_time_axis {
-    TSM_AXIS_DEVICE,  /* the device's own */
-    TSM_AXIS_HOST,    /* that of the host's calls */
-    TSM_AXIS_VIRTUAL, /* a machine description's, the same in each run (TS_EMU_TIME=virtual) */
-};
 
 struct tsm_span {
     enum tsm_time_kind kind;
@@ -40,19 +27,6 @@ static inline uint64_t tsm_position_key(uint32_t stream, uint64_t position)
 {
     return (uint64_t)stream << 40 ^ position;
 }
-
-/* Kinds of work of a command. */
-enum tsm_work {
-    TSM_WORK_OTHER,
-    TSM_WORK_KERNEL,
-    TSM_WORK_COPY,
-    TSM_WORK_FILL,
-    TSM_WORK_GRAPH,         /* a launch of a graph of nodes */
-    TSM_WORK_HOST_FUNCTION, /* a function of the program */
-    TSM_WORK_SUBMIT, /* carries out what was recorded before: command buffers, jobs of rings */
-    TSM_WORK_ORDER,  /* events, waits, barriers: no work of its own */
-    TSM_WORK_COUNT
-};
 
 /* Places that bytes come from and go to. */
 enum tsm_place {
@@ -164,10 +138,8 @@ struct tsm_memory_node {
     uint32_t stack;
 };
 
-/* "kernel", "copy"... and "host", "device"...: words of JSON and tables. */
-const char *tsm_work_name(enum tsm_work work);
+/* "host", "device"...: words of JSON and tables. */
 const char *tsm_place_name(enum tsm_place place);
-const char *tsm_time_kind_name(enum tsm_time_kind kind);
 
 bool tsm_device_is_same(const struct tsm_device *a, const struct tsm_device *b);
 /* "cuda 0", "hsa agent#2": what people and programs read. NULL: the device is not known. */

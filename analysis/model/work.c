@@ -9,7 +9,7 @@ const char *tsm_work_name(enum tsm_work work)
     static const char *const names[TSM_WORK_COUNT] = {"other", "kernel",        "copy",   "fill",
                                                       "graph", "host_function", "submit", "order"};
 
-    return names[work];
+    return (unsigned)work < TSM_WORK_COUNT ? names[work] : NULL;
 }
 
 const char *tsm_place_name(enum tsm_place place)

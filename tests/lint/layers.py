@@ -20,6 +20,7 @@ ALLOWED = {
     "replay": {"base", "format", "analysis", "api/api.h", "api/traits.h"},
     "analysis": {"base", "format", "kernel/include", "api/barriers.h", "api/traits.h", "api/values.h", "api/waits.h"},
     "export": {"base", "format", "analysis"},
+    "library": {"base", "format", "analysis", "tools/text"},
     "emu": {"base", "api/cuda/abi", "api/cuda/cuda_prototypes.h", "api/cuda/cuda_calls.inc", "api/hsa/sandbox.h",
             "api/hsa/hsa_prototypes.h", "api/hsa/hsa_calls.inc", "api/hsa/code.h", "api/hsa/image.h",
             "api/hsa/condition.h"},

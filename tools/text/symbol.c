@@ -8,7 +8,6 @@
 #include "tools/text/demangle.h"
 #include "tools/text/mapping_search.h"
 #include "tools/text/x86.h"
-#include "tools/terminal.h"
 
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
@@ -68,6 +67,11 @@ int tsm_symbols_create(struct tsm_symbols **out, struct sbt_reader *reader)
     }
     *out = s;
     return 0;
+}
+
+struct sbt_reader *tsm_symbols_reader(const struct tsm_symbols *s)
+{
+    return s->reader;
 }
 
 static void module_destroy(struct module *m)
@@ -384,21 +388,4 @@ void tsm_symbols_frame_text(struct tsm_symbols *symbols, uint64_t address, char 
     if (symbol->module && !symbol->function && !symbol->source &&
         find_call(symbols, address, call, sizeof(call)))
         tsm_format(out + used, size - used, ": %s", call);
-}
-
-void tsm_symbols_write_stack(struct tsm_symbols *symbols, struct sbt_reader *reader, uint32_t stack,
-                             struct tsm_text_line *line, unsigned column, FILE *out)
-{
-    const uint64_t *frames;
-    char text[512];
-    int count = stack ? sbt_reader_stack(reader, stack, &frames) : 0;
-
-    for (int i = 0; i < count; i++) {
-        tsm_symbols_frame_text(symbols, frames[i], text, sizeof(text));
-        tsm_text_line_pad(line, column);
-        tsm_text_line_escape(line, tsm_paint(TSM_PAINT_DIM));
-        tsm_text_line_clean(line, text);
-        tsm_text_line_escape(line, tsm_paint(TSM_PAINT_NONE));
-        tsm_text_line_write(line, out);
-    }
 }

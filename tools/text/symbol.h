@@ -10,12 +10,7 @@
 #define TOOLS_TEXT_SYMBOL_H
 
 #include "tools/text/line.h"
-#include "tracesmith/reader.h"
-
-struct tsm_symbols;
-
-int tsm_symbols_create(struct tsm_symbols **out, struct sbt_reader *reader);
-void tsm_symbols_destroy(struct tsm_symbols *s);
+#include "tracesmith/symbols.h"
 
 struct tsm_symbol {
     const char *function; /* demangled where possible; NULL unknown */
@@ -24,6 +19,8 @@ struct tsm_symbol {
     const char *module; /* file name without its folder; NULL: in no mapping */
     uint64_t offset;    /* in the module's file view: address - load bias */
 };
+
+struct sbt_reader *tsm_symbols_reader(const struct tsm_symbols *s);
 
 /* Returns the symbol at return address `address`. Strings live as long as `s`. */
 const struct tsm_symbol *tsm_symbols_find(struct tsm_symbols *s, uint64_t address);
