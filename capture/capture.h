@@ -614,6 +614,18 @@ void tsm_function_sent(const struct tsm_call *call);
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done);
 void tsm_function_left(uint32_t stream, uint64_t position);
 
+/* ---- objects that pass through file descriptors --------------------------------------------- */
+
+/* An object that another API of this program has given away. */
+struct tsm_handed {
+    uint32_t api; /* enum sbt_api */
+    uint64_t id;  /* 0: a call of this program gave no such descriptor */
+};
+
+/* Returns what the descriptor stands for, and says in the trace that its API and `to` share
+ * objects: then they are replayed together. Call it before the driver takes the descriptor over. */
+struct tsm_handed tsm_handed_to(enum sbt_api to, int fd, enum tsm_shared kind);
+
 /* ---- the session ---------------------------------------------------------------------------- */
 
 /* A fact for the METADATA chunk; copied. */

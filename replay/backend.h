@@ -223,6 +223,14 @@ struct tsm_backend_compare {
                              size_t size);
 };
 
+/* Questions of a backend to those of other APIs that are replayed together with it. */
+struct tsm_peers {
+    void *user;
+    /* Gives a new descriptor of what an object of another API stands for, in this replay; whoever
+     * asked closes it. All earlier records have been carried out. */
+    int (*give)(void *user, uint32_t api, enum tsm_shared kind, uint64_t id, int *fd);
+};
+
 /* Counts for the result, apart from the comparison, up to now. Without this table all are 0. */
 struct tsm_backend_report {
     /* Counts recorded addresses that could not be had and were translated. */
@@ -286,6 +294,14 @@ struct tsm_backend {
     /* Waits until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
      */
     int (*wait)(struct tsm_backend_state *state, uint32_t stream);
+    /* The same for all of one API, where the backend stands for several. Optional: it is of one. */
+    int (*wait_for_api)(struct tsm_backend_state *state, uint32_t api);
+
+    /* The backend is one of several of a trace whose APIs share objects: before prepare(). `peers`
+     * lives as long as the state. Optional. */
+    void (*meet)(struct tsm_backend_state *state, const struct tsm_peers *peers);
+    /* Implements struct tsm_peers. Optional: the API gives nothing away. */
+    int (*give)(struct tsm_backend_state *state, enum tsm_shared kind, uint64_t id, int *fd);
 
     /* Gives the bytes that the command at (stream, position) gave back, packed like the recorded
      * READBACK; where it gives back several, those for `address`. The stream has been waited for.

@@ -128,6 +128,11 @@ static int backend_prepare(struct tsm_backend_state *state)
     return error;
 }
 
+static void backend_meet(struct tsm_backend_state *state, const struct tsm_peers *peers)
+{
+    state->replay.peers = peers;
+}
+
 static uint64_t backend_translated_words(struct tsm_backend_state *state)
 {
     return __atomic_load_n(&state->replay.memory.translated_count, __ATOMIC_RELAXED);
@@ -612,6 +617,7 @@ const struct tsm_backend cuda_backend = {
     .close = backend_close,
     .plan = backend_plan,
     .prepare = backend_prepare,
+    .meet = backend_meet,
     .host = backend_host,
     .submit = backend_submit,
     .wait = backend_wait,

@@ -207,4 +207,9 @@ void cuda_allocations_forked(void);
 void cuda_values_forked(void);
 void cuda_captures_forked(void);
 
+/* ---- memory of others (ipc.c) ---- */
+
+/* Appends the bytes of device memory as a BLOB field; none where they cannot be read. */
+void cuda_append_content(struct tsm_call *call, CUdeviceptr address, size_t size);
+
 #endif

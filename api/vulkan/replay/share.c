@@ -294,6 +294,23 @@ int vkr_import_fence_fd(struct vkr_call *c)
     return error;
 }
 
+/* ---- other APIs of the trace -------------------------------------------------------------- */
+
+int vkr_share_give(struct vkr *r, enum tsm_shared kind, uint64_t id, int *fd)
+{
+    const uint32_t type =
+        kind == TSM_SHARED_MEMORY ? VK_OBJECT_VkDeviceMemory : VK_OBJECT_VkSemaphore;
+    const struct vkr_share *s = &r->share;
+
+    *fd = -1;
+    for (size_t i = s->count; i-- > 0 && *fd < 0;)
+        if (s->list[i].type == type && s->list[i].id == id)
+            *fd = duplicate(s->list[i].fd);
+    return *fd >= 0 ? 0
+                    : tsm_fail(TSM_E_FORMAT, "shares %s #%llu, which gave no descriptor",
+                               vk_name(vk_objects[type]), (unsigned long long)id);
+}
+
 /* ---- what others did --------------------------------------------------------------------- */
 
 static int send_alone(struct vkr_call *c, VkQueue queue, const VkSemaphore *wait,
