@@ -105,8 +105,14 @@ struct tsm_source {
     bool (*is_complete)(const struct tsm_stream *stream);
 
     /* Returns the id of the object of that kind for which a call of the program was given the
-     * descriptor; 0: there is none. Called before a driver takes the descriptor over. Optional. */
+     * descriptor, and which another API has from now on; 0: there is none. Called before a driver
+     * takes the descriptor over. Optional. */
     uint64_t (*given)(int fd, enum tsm_shared kind);
+    /* Another API is about to send work, or what it has sent to the stream is known to be complete
+     * (SBT_STREAM_NONE: it is not said to which): it may use, or have changed, what this one has
+     * given away. Optional. */
+    void (*others_send)(void);
+    void (*others_waited)(uint32_t stream);
 
     /* Keeps records of commands before a late start, too: state that is not memory is followed from
      * them. */

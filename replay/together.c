@@ -463,7 +463,7 @@ static int together_save(struct tsm_backend_state *s, const struct tsm_saver *sa
     return error;
 }
 
-/* As the walk does where a backend follows nothing before the checkpoint. */
+/* Does what the walk does where a backend follows nothing before the checkpoint. */
 static int together_fast_forward(struct tsm_backend_state *s, const struct sbt_record *record,
                                  const struct sbt_schema *schema)
 {

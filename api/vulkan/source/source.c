@@ -58,7 +58,11 @@ static uint64_t given(int fd, enum tsm_shared kind)
     const uint32_t type =
         kind == TSM_SHARED_MEMORY ? VK_OBJECT_VkDeviceMemory : VK_OBJECT_VkSemaphore;
 
-    return vk_origin_of(fd, type).id;
+    const uint64_t id = vk_origin_of(fd, type).id;
+
+    if (id && kind == TSM_SHARED_MEMORY)
+        vk_memory_lent(id);
+    return id;
 }
 
 extern const struct tsm_source vulkan_source; /* interpose/sources.c */
@@ -70,6 +74,8 @@ const struct tsm_source vulkan_source = {
     .save = vk_checkpoint_save,
     .commands_are_followed = true,
     .given = given,
+    .others_send = vk_memory_others_send,
+    .others_waited = vk_memory_others_waited,
     .opening = opening,
     .environment_prefix = "VK_",
     .environment_changed = vk_environment_restore,

@@ -9,6 +9,8 @@
  *   vk_cuda_memory mapped    memory that the program maps, reads and writes
  *   vk_cuda_memory parts     two parts of it, of which one is unmapped on the way
  *   vk_cuda_memory late      the memory is given away when it has been used by Vulkan
+ *   vk_cuda_memory host      the program writes into it, CUDA changes it, the program reads: Vulkan
+ * only has it vk_cuda_memory direct    the same where it is mapped when it has been given away
  *   vk_cuda_memory foreign   a file of the program's own, which Vulkan does not know
  */
 #include "api/cuda/abi.h"
@@ -224,6 +226,42 @@ static void rounds(const char *mode)
     vkFreeMemory(s.device, memory, NULL);
 }
 
+static uint32_t map_sum(void)
+{
+    uint32_t sum = 0;
+
+    for (unsigned i = 0; i < WORDS; i++)
+        sum = sum * 31 + map[i];
+    return sum;
+}
+
+/* The program and CUDA in turn; Vulkan is asked for nothing between them, but for the last round.
+ */
+static void in_turn(bool is_late)
+{
+    VkDescriptorSet set = small_set(&s, shared);
+    CUdeviceptr whole;
+
+    if (!is_late)
+        TRY(vkMapMemory(s.device, memory, 0, VK_WHOLE_SIZE, 0, (void **)&map));
+    share();
+    whole = map_part(0, BYTES);
+    if (is_late)
+        TRY(vkMapMemory(s.device, memory, 0, VK_WHOLE_SIZE, 0, (void **)&map));
+    memset(map, 0, BYTES);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        for (unsigned k = i; k < WORDS; k += 7)
+            map[k] += k + i;
+        run_kernel(whole, WORDS, 200 + i);
+        printf("%08x\n", map_sum());
+    }
+    run_shader(set, 400, false);
+    run_kernel(whole, WORDS, 500);
+    printf("%08x %08x\n", words_sum(&seen), map_sum());
+    CU(cuMemFree_v2(whole));
+    CU(cuDestroyExternalMemory(external));
+}
+
 static void foreign(void)
 {
     int file = memfd_create("of the program", 0);
@@ -251,6 +289,8 @@ int main(int argc, char **argv)
     init();
     if (strcmp(mode, "foreign") == 0)
         foreign();
+    else if (strcmp(mode, "host") == 0 || strcmp(mode, "direct") == 0)
+        in_turn(strcmp(mode, "direct") == 0);
     else
         rounds(mode);
     return 0;

@@ -17,23 +17,27 @@ same() {
     [ "$(field out tainted_count)" = 0 ] || fail "tainted: $(cat out)"
 }
 
-for mode in plain cuda mapped parts late; do
+for mode in plain cuda mapped parts late host direct; do
     "$program" $mode >plain.out
     record_vulkan $mode.sbt "$program" $mode >record.out
     cmp plain.out record.out || fail "$mode: recording changed what the program computes"
 done
 same 9 6 plain.sbt
 same 12 9 cuda.sbt # three results are CUDA's
-same 9 12 mapped.sbt
+same 9 15 mapped.sbt
 same 11 6 parts.sbt
 same 8 6 late.sbt
+# The program sees what CUDA has done to mapped memory, and CUDA what the program has written there, without a
+# call of Vulkan between them; what CUDA did are results.
+same 5 6 host.sbt
+same 5 6 direct.sbt
 tsview cuda.sbt >view.txt
-grep -q 'cuImportExternalMemory(.*origin_api=4, origin=2' view.txt || fail "not whose memory it is: $(cat view.txt)"
+grep -q 'cuImportExternalMemory(.*origin_api=4, origin=VkDeviceMemory#2' view.txt || fail "not whose memory it is: $(cat view.txt)"
 
 # Stores of the kernel are lost: Vulkan's next result is another one, and so is CUDA's own.
-for mode in plain cuda mapped parts late; do
+for mode in plain cuda mapped parts late host direct; do
     TS_EMU_DROP=3:1 status 1 tsreplay --once $mode.sbt
-    grep -q '^difference at record' out && grep -q 'command   vkQueueSubmit' out || fail "$mode: $(cat out)"
+    grep -q '^difference at record' out && grep -q 'place     VkDeviceMemory' out || fail "$mode: $(cat out)"
 done
 # What Vulkan computes wrong reaches CUDA's result.
 VK_ICD_FILENAMES="$TEST_VULKAN/vk_driver.json" TS_TEST_DRIVER=wrong tsreplay --once --keep-going --json cuda.sbt >out 2>err && fail "wrong, and the same: $(cat out)"
@@ -62,8 +66,23 @@ for first in 2 4 6 8; do
     status 0 tracesmith check part.sbt
     status 0 tsreplay part.sbt
 done
+# In this part CUDA alone uses the memory, which Vulkan has.
+for mode in host direct; do
+    rm -f part.sbt
+    status 0 tracesmith trim --range submits:2:3 -o part.sbt $mode.sbt
+    status 0 tsreplay part.sbt
+done
 record_vulkan again.sbt "$program" cuda >record.out
 status 0 tsdiff cuda.sbt again.sbt
+
+# Without a shadow nobody knows what is CUDA's.
+for mode in pages hash; do
+    "$program" host >plain.out
+    TS_VK_MEMORY=$mode record_vulkan $mode.sbt "$program" host >record.out
+    cmp plain.out record.out || fail "$mode: recording changed what the program computes"
+    status 2 tsreplay --once $mode.sbt
+    grep -q 'memory that another API has, too, mapped without a shadow' out || fail "$mode: $(cat out)"
+done
 
 # Cut off anywhere, the trace is never the same for sure, and nothing crashes.
 size=$(wc -c <cuda.sbt)
