@@ -109,6 +109,13 @@ static int give(void *user, uint32_t api, enum tsm_shared kind, uint64_t id, int
     return p->backend->give(p->state, kind, id, fd);
 }
 
+static int use(void *user, uint32_t api, const struct tsm_semaphore_use *use)
+{
+    const struct part *p = part_of_api(user, api);
+
+    return p && p->backend->use ? p->backend->use(p->state, use) : 0;
+}
+
 static int together_open(struct tsm_backend_state **out, struct sbt_reader *reader,
                          const struct tsm_replay_options *options)
 {
@@ -118,7 +125,7 @@ static int together_open(struct tsm_backend_state **out, struct sbt_reader *read
 
     if (!s)
         return tsm_fail(TSM_E_MEMORY, "no memory for the backends");
-    s->peers = (struct tsm_peers){s, give};
+    s->peers = (struct tsm_peers){s, give, use};
     s->count = tsm_together_find(reader, backends);
     for (size_t i = 0; i < s->count && !error; i++) {
         s->parts[i].backend = backends[i];

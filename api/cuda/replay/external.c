@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replay of external memory. What another API of the trace gave away is imported from a descriptor
- * that its backend gives; what came from elsewhere is memory of our own.
+ * Replay of external memory and semaphores. What another API of the trace gave away is imported
+ * from a descriptor that its backend gives; what came from elsewhere is memory of our own, and
+ * semaphores at which nobody waits.
  */
 #include "api/cuda/replay/state.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "api/cuda/abi_place.h"
+#include "base/bytes.h"
+
+static int ask_peer(const struct cuda_args *args, uint32_t api, enum tsm_shared kind, uint64_t id,
+                    int *fd)
+{
+    const struct tsm_peers *peers = args->replay->peers;
+
+    return peers ? peers->give(peers->user, api, kind, id, fd)
+                 : tsm_fail(TSM_E_UNSUPPORTED,
+                            "an object of another API, which is not replayed with it");
+}
 
 static int import(struct cuda_args *args, uint32_t api, uint64_t id)
 {
-    const struct tsm_peers *peers = args->replay->peers;
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {
         .type = (CUexternalMemoryHandleType)cuda_arg(args, SLOT_cuImportExternalMemory_type),
         .size = cuda_arg(args, SLOT_cuImportExternalMemory_size),
@@ -19,9 +31,7 @@ static int import(struct cuda_args *args, uint32_t api, uint64_t id)
     CUexternalMemory memory = NULL;
     int fd = -1, error;
 
-    if (!peers)
-        return tsm_fail(TSM_E_UNSUPPORTED, "memory of another API, which is not replayed with it");
-    error = peers->give(peers->user, api, TSM_SHARED_MEMORY, id, &fd);
+    error = ask_peer(args, api, TSM_SHARED_MEMORY, id, &fd);
     if (error)
         return error;
     desc.handle.fd = fd;
@@ -94,4 +104,192 @@ int replay_cuExternalMemoryGetMappedBuffer(struct cuda_replay *replay,
     return cuda_open_memory(replay, record, SLOT_cuExternalMemoryGetMappedBuffer_devPtr,
                             SLOT_cuExternalMemoryGetMappedBuffer_size,
                             SLOT_cuExternalMemoryGetMappedBuffer_content);
+}
+
+/* ---- semaphores --------------------------------------------------------------------------- */
+
+/* By the id of the semaphore here: the API that it is of, and its id there. */
+static int note_origin(struct cuda_args *args, uint32_t api, uint64_t id)
+{
+    const uint64_t own = cuda_arg(args, SLOT_cuImportExternalSemaphore_extSem_out);
+
+    return tsm_map_set(&args->replay->semaphores, own, (uint64_t)api << 48 | id)
+               ? 0
+               : tsm_fail(TSM_E_MEMORY, "no memory for semaphores");
+}
+
+static int import_semaphore(struct cuda_args *args, uint32_t api, uint64_t id)
+{
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc = {
+        .type = (CUexternalSemaphoreHandleType)cuda_arg(args, SLOT_cuImportExternalSemaphore_type),
+        .flags = (unsigned)cuda_arg(args, SLOT_cuImportExternalSemaphore_flags)};
+    CUexternalSemaphore semaphore = NULL;
+    int fd = -1, error = ask_peer(args, api, TSM_SHARED_SEMAPHORE, id, &fd);
+
+    if (!error)
+        error = note_origin(args, api, id);
+    if (error)
+        return error;
+    desc.handle.fd = fd;
+    CUresult result = args->driver->cuImportExternalSemaphore(&semaphore, &desc);
+    if (result != CUDA_SUCCESS)
+        close(fd);
+    else
+        cuda_arg_created(args, SLOT_cuImportExternalSemaphore_extSem_out, CUDA_OBJECT_EXTSEM,
+                         semaphore);
+    return cuda_args_end(args, result);
+}
+
+int replay_cuImportExternalSemaphore(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+    uint64_t origin;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuImportExternalSemaphore_origin + 1);
+    origin = cuda_arg(&args, SLOT_cuImportExternalSemaphore_origin);
+    if (args.error || !origin)
+        return args.error;
+    return import_semaphore(
+        &args, (uint32_t)cuda_arg(&args, SLOT_cuImportExternalSemaphore_origin_api), origin);
+}
+
+int replay_cuDestroyExternalSemaphore(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+    CUexternalSemaphore semaphore;
+    uint64_t id;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuDestroyExternalSemaphore_extSem + 1);
+    id = cuda_arg(&args, SLOT_cuDestroyExternalSemaphore_extSem);
+    semaphore = args.error ? NULL : cuda_object_find(replay, CUDA_OBJECT_EXTSEM, id);
+    if (!semaphore)
+        return args.error;
+    cuda_args_end(&args, args.driver->cuDestroyExternalSemaphore(semaphore));
+    return args.error ? args.error : cuda_object_set(replay, CUDA_OBJECT_EXTSEM, id, NULL);
+}
+
+#define SEMAPHORE_SIZE 24u /* of one in a record */
+
+/* Semaphores of a record that are there, and what to do with each. */
+struct semaphores {
+    CUexternalSemaphore *list;
+    uint32_t *ids; /* as recorded */
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *signals;
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *waits;
+    unsigned count;
+};
+
+static void semaphores_finish(struct semaphores *s)
+{
+    free(s->list);
+    free(s->ids);
+    free(s->signals);
+    free(s->waits);
+}
+
+static void add_semaphore(const struct cuda_replay *replay, struct semaphores *s,
+                          const uint8_t *bytes)
+{
+    CUexternalSemaphore semaphore =
+        cuda_object_find(replay, CUDA_OBJECT_EXTSEM, tsm_get_u32(bytes));
+    const unsigned flags = tsm_get_u32(bytes + 4), at = s->count;
+    const uint64_t value = tsm_get_u64(bytes + 8), key = tsm_get_u64(bytes + 16);
+
+    if (!semaphore)
+        return;
+    s->list[s->count++] = semaphore;
+    s->ids[at] = tsm_get_u32(bytes);
+    s->signals[at].flags = s->waits[at].flags = flags;
+    s->signals[at].params.fence.value = s->waits[at].params.fence.value = value;
+    s->signals[at].params.keyedMutex.key = s->waits[at].params.keyedMutex.key = key;
+}
+
+/* Tells the API that the semaphores are of. */
+static int tell_uses(struct cuda_args *args, const struct semaphores *s, bool is_signal)
+{
+    const struct tsm_peers *peers = args->replay->peers;
+
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return args->error;
+    for (unsigned i = 0; i < s->count && peers && !args->error; i++) {
+        const uint64_t origin = tsm_map_get(&args->replay->semaphores, s->ids[i], 0);
+        const struct tsm_semaphore_use use = {.id = origin & 0xffffffffffff,
+                                              .value = s->waits[i].params.fence.value,
+                                              .stream = args->record->stream,
+                                              .is_signal = is_signal};
+        if (origin)
+            args->error = peers->use(peers->user, (uint32_t)(origin >> 48), &use);
+    }
+    return args->error;
+}
+
+static int read_semaphores(struct cuda_args *args, uint32_t slot, struct semaphores *out)
+{
+    const uint8_t *bytes = NULL;
+    size_t size = 0, most;
+
+    *out = (struct semaphores){0};
+    if (args->error || !sbt_record_bytes(args->record, slot, &bytes, &size))
+        return args->error;
+    most = size / SEMAPHORE_SIZE;
+    out->list = calloc(most + 1, sizeof(*out->list));
+    out->ids = calloc(most + 1, sizeof(*out->ids));
+    out->signals = calloc(most + 1, sizeof(*out->signals));
+    out->waits = calloc(most + 1, sizeof(*out->waits));
+    if (!out->list || !out->ids || !out->signals || !out->waits)
+        return args->error = tsm_fail(TSM_E_MEMORY, "no memory for %zu semaphores", most);
+    for (size_t i = 0; i < most; i++)
+        add_semaphore(args->replay, out, bytes + i * SEMAPHORE_SIZE);
+    return 0;
+}
+
+/* With none left the command is a node all the same, where it was captured. */
+static int send_nothing(struct cuda_args *args, CUstream stream)
+{
+    return args->record->flags & SBT_RECORD_CAPTURED ? cuda_capture_empty(args, stream)
+                                                     : args->error;
+}
+
+int replay_cuSignalExternalSemaphoresAsync(struct cuda_replay *replay,
+                                           const struct sbt_record *record)
+{
+    struct semaphores s;
+    struct cuda_args args;
+    CUstream stream;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuSignalExternalSemaphoresAsync_semaphores + 1);
+    stream = cuda_arg_stream(&args);
+    if (!read_semaphores(&args, SLOT_cuSignalExternalSemaphoresAsync_semaphores, &s)) {
+        cuda_args_place(&args);
+        tell_uses(&args, &s, true);
+        if (!args.error && s.count)
+            cuda_args_end(&args, args.driver->cuSignalExternalSemaphoresAsync(s.list, s.signals,
+                                                                              s.count, stream));
+        else
+            send_nothing(&args, stream);
+    }
+    semaphores_finish(&s);
+    return args.error;
+}
+
+int replay_cuWaitExternalSemaphoresAsync(struct cuda_replay *replay,
+                                         const struct sbt_record *record)
+{
+    struct semaphores s;
+    struct cuda_args args;
+    CUstream stream;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuWaitExternalSemaphoresAsync_semaphores + 1);
+    stream = cuda_arg_stream(&args);
+    if (!read_semaphores(&args, SLOT_cuWaitExternalSemaphoresAsync_semaphores, &s)) {
+        cuda_args_place(&args);
+        tell_uses(&args, &s, false);
+        if (!args.error && s.count)
+            cuda_args_end(&args, args.driver->cuWaitExternalSemaphoresAsync(s.list, s.waits,
+                                                                            s.count, stream));
+        else
+            send_nothing(&args, stream);
+    }
+    semaphores_finish(&s);
+    return args.error;
 }

@@ -37,6 +37,7 @@ static void backend_close(struct tsm_backend_state *state)
     tsm_map_finish(&replay->left_contexts);
     cuda_place_finish(replay);
     tsm_map_finish(&replay->objects);
+    tsm_map_finish(&replay->semaphores);
     cuda_textures_finish(replay);
     cuda_tensor_maps_finish(replay);
     cuda_arrays_finish(replay);

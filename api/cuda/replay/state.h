@@ -690,6 +690,7 @@ struct cuda_replay {
     struct cuda_textures textures;
     struct cuda_tensor_maps tensor_maps;
     struct cuda_arrays arrays;
+    struct tsm_map semaphores;   /* id -> API << 48 | id there, of those of other APIs */
     struct tsm_map execs;        /* id -> struct cuda_exec *, of those that concern the program */
     struct tsm_map graph_memory; /* address -> size */
     struct cuda_node_function *node_functions;

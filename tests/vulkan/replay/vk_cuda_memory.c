@@ -11,7 +11,9 @@
  *   vk_cuda_memory late      the memory is given away when it has been used by Vulkan
  *   vk_cuda_memory host      the program writes into it, CUDA changes it, the program reads: Vulkan
  * only has it vk_cuda_memory direct    the same where it is mapped when it has been given away
- *   vk_cuda_memory foreign   a file of the program's own, which Vulkan does not know
+ *   vk_cuda_memory turns     the two wait for each other at a timeline of Vulkan's that CUDA has,
+ * too vk_cuda_memory ahead     ... and CUDA's part of a round is sent first vk_cuda_memory foreign
+ * a file of the program's own, which Vulkan does not know
  */
 #include "api/cuda/abi.h"
 #include "api/cuda/cuda_prototypes.h"
@@ -66,12 +68,20 @@ static CUfunction change;
 static CUstream stream;
 static CUexternalMemory external;
 
+static bool wants_semaphores;
+
 static void want_descriptors(VkDeviceCreateInfo *info)
 {
-    static const char *const names[] = {"VK_KHR_external_memory_fd"};
+    static const char *const names[] = {"VK_KHR_external_memory_fd",
+                                        "VK_KHR_external_semaphore_fd"};
+    static VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
+        .timelineSemaphore = VK_TRUE};
 
-    info->enabledExtensionCount = 1;
+    info->enabledExtensionCount = wants_semaphores ? 2 : 1;
     info->ppEnabledExtensionNames = names;
+    if (wants_semaphores)
+        info->pNext = &timeline;
 }
 
 static void make_shared(void)
@@ -135,16 +145,21 @@ static CUdeviceptr map_part(uint64_t offset, uint64_t size)
     return address;
 }
 
-static void run_kernel(CUdeviceptr words, unsigned count, unsigned added)
+static void send_kernel(CUdeviceptr words, unsigned count, unsigned added)
 {
     void *arguments[] = {&words, &added};
 
     CU(cuLaunchKernel(change, count / 64, 1, 1, 64, 1, 1, 0, stream, arguments, NULL));
+}
+
+static void run_kernel(CUdeviceptr words, unsigned count, unsigned added)
+{
+    send_kernel(words, count, added);
     CU(cuStreamSynchronize(stream));
 }
 
 /* A shader on the shared memory, which is 0 at first, and a copy into what the program reads. */
-static void run_shader(VkDescriptorSet set, unsigned added, bool is_first)
+static VkCommandBuffer make_commands(VkDescriptorSet set, unsigned added, bool is_first)
 {
     const VkMemoryBarrier between = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
@@ -164,6 +179,13 @@ static void run_shader(VkDescriptorSet set, unsigned added, bool is_first)
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                          0, 1, &between, 0, NULL, 0, NULL);
     TRY(vkEndCommandBuffer(commands));
+    return commands;
+}
+
+static void run_shader(VkDescriptorSet set, unsigned added, bool is_first)
+{
+    VkCommandBuffer commands = make_commands(set, added, is_first);
+
     small_run(&s, commands);
     vkFreeCommandBuffers(s.device, s.pool, 1, &commands);
 }
@@ -262,6 +284,97 @@ static void in_turn(bool is_late)
     CU(cuDestroyExternalMemory(external));
 }
 
+static CUexternalSemaphore import_timeline(VkSemaphore timeline)
+{
+    const VkSemaphoreGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
+                                         .semaphore = timeline,
+                                         .handleType =
+                                             VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    PFN_vkGetSemaphoreFdKHR get_fd =
+        (PFN_vkGetSemaphoreFdKHR)vkGetDeviceProcAddr(s.device, "vkGetSemaphoreFdKHR");
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc = {
+        .type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD};
+    CUexternalSemaphore semaphore;
+
+    if (!get_fd)
+        exit(77);
+    TRY(get_fd(s.device, &get, &desc.handle.fd));
+    CU(cuImportExternalSemaphore(&semaphore, &desc));
+    return semaphore;
+}
+
+/* Waits for a value, changes the memory, signals the next one. */
+static void send_turn(CUexternalSemaphore semaphore, uint64_t value, CUdeviceptr words,
+                      unsigned added)
+{
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {.params.fence.value = value};
+    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {.params.fence.value = value + 1};
+
+    CU(cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, stream));
+    send_kernel(words, WORDS, added);
+    CU(cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, stream));
+}
+
+/* Three turns a round: a shader, a kernel, a shader. */
+static void take_turns(bool is_ahead)
+{
+    VkDescriptorSet set = small_set(&s, shared);
+    VkSemaphore timeline = timeline_make(&s);
+    CUexternalSemaphore semaphore = import_timeline(timeline);
+    VkCommandBuffer commands[2];
+    CUdeviceptr whole;
+
+    share();
+    whole = map_part(0, BYTES);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        commands[0] = make_commands(set, 100 + i, i == 0);
+        commands[1] = make_commands(set, 400 + i, false);
+        if (is_ahead)
+            send_turn(semaphore, 3 * i + 1, whole, 200 + i);
+        timeline_send(s.queue, commands[0], timeline, 3 * i, timeline, 3 * i + 1);
+        if (!is_ahead)
+            send_turn(semaphore, 3 * i + 1, whole, 200 + i);
+        timeline_send(s.queue, commands[1], timeline, 3 * i + 2, timeline, 3 * i + 3);
+        timeline_await(&s, timeline, 3 * i + 3);
+        printf("%08x\n", words_sum(&seen));
+        vkFreeCommandBuffers(s.device, s.pool, 2, commands);
+    }
+    CU(cuStreamSynchronize(stream));
+    CU(cuDestroyExternalSemaphore(semaphore));
+    CU(cuMemFree_v2(whole));
+    CU(cuDestroyExternalMemory(external));
+    vkDestroySemaphore(s.device, timeline, NULL);
+}
+
+/* A timeline that the program signals by itself; at the end also from a graph. */
+static void foreign_turns(CUdeviceptr whole)
+{
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc = {
+        .type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD,
+        .handle.fd = memfd_create("a timeline", 0)};
+    CUexternalSemaphore semaphore;
+    volatile uint64_t *value;
+    CUgraphExec exec;
+    CUgraph graph;
+
+    if (desc.handle.fd < 0 || ftruncate(desc.handle.fd, 8))
+        exit(1);
+    value = mmap(NULL, 8, PROT_READ | PROT_WRITE, MAP_SHARED, desc.handle.fd, 0);
+    CU(cuImportExternalSemaphore(&semaphore, &desc));
+    send_turn(semaphore, 1, whole, 11);
+    *value = 1;
+    CU(cuStreamSynchronize(stream));
+    CU(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    send_turn(semaphore, 2, whole, 13);
+    CU(cuStreamEndCapture(stream, &graph));
+    CU(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CU(cuGraphLaunch(exec, stream));
+    CU(cuStreamSynchronize(stream));
+    if (*value != 3)
+        exit(1);
+    CU(cuDestroyExternalSemaphore(semaphore));
+}
+
 static void foreign(void)
 {
     int file = memfd_create("of the program", 0);
@@ -278,6 +391,9 @@ static void foreign(void)
     run_kernel(whole, WORDS, 7);
     CU(cuMemcpyDtoH_v2(&last, whole + BYTES - 4, 4));
     printf("%08x\n", last);
+    foreign_turns(whole);
+    CU(cuMemcpyDtoH_v2(&last, whole + BYTES - 4, 4));
+    printf("%08x\n", last);
     CU(cuDestroyExternalMemory(external));
     CU(cuMemFree_v2(whole));
 }
@@ -286,9 +402,12 @@ int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "plain";
 
+    wants_semaphores = strcmp(mode, "turns") == 0 || strcmp(mode, "ahead") == 0;
     init();
     if (strcmp(mode, "foreign") == 0)
         foreign();
+    else if (wants_semaphores)
+        take_turns(strcmp(mode, "ahead") == 0);
     else if (strcmp(mode, "host") == 0 || strcmp(mode, "direct") == 0)
         in_turn(strcmp(mode, "direct") == 0);
     else

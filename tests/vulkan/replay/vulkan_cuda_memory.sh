@@ -98,5 +98,36 @@ done
 record_vulkan foreign.sbt "$program" foreign >record.out
 cmp plain.out record.out || fail "foreign: recording changed what the program computes"
 status 2 tsreplay --json --once foreign.sbt
-[ "$(field out checksum_count)" = 1 ] && [ "$(field out difference_count)" = 0 ] || fail "foreign: $(cat out)"
+[ "$(field out checksum_count)" = 2 ] && [ "$(field out difference_count)" = 0 ] || fail "foreign: $(cat out)"
+grep -q 'signals and waits of others at an external semaphore' out || fail "foreign: $(cat out)"
 grep -q 'writes of others into external memory' out || fail "foreign: $(cat out)"
+
+# A timeline semaphore that both have, on a driver that has such: each waits for the other without the program,
+# also where CUDA's wait is sent before what it waits for. Parts that end in the middle of a round end.
+export VK_ICD_FILENAMES="$TEST_VULKAN/vk_driver.json" TS_TEST_DRIVER=fds,mirror
+for mode in turns ahead; do
+    "$program" $mode >plain.out
+    record_vulkan $mode.sbt "$program" $mode >record.out
+    cmp plain.out record.out || fail "$mode: recording changed what the program computes"
+    same 15 3 $mode.sbt
+    TS_EMU_DROP=3:1 status 1 tsreplay --once $mode.sbt
+    for option in --order=permuted:1 --order=delayed:1 --grain=command --pace=stepped; do
+        same 15 3 $mode.sbt $option
+    done
+    for end in 2 3 4 6 7; do
+        code=0
+        tsreplay --once --timeout 20 --range "submits::$end" $mode.sbt >out 2>err || code=$?
+        [ $code = 0 ] || [ $code = 3 ] || fail "$mode up to $end: $code, $(cat out err)"
+    done
+    rm -f part.sbt
+    status 0 tracesmith trim --range submits:5: -o part.sbt $mode.sbt
+    status 0 tsreplay --once part.sbt
+done
+tsview turns.sbt >view.txt
+grep -q 'cuImportExternalSemaphore(.*origin=VkSemaphore#1' view.txt || fail "not whose semaphore it is: $(cat view.txt)"
+TS_CHECKPOINT=5 record_vulkan kept.sbt "$program" turns >record.out
+status 0 tsreplay --once --json --range submits:9: kept.sbt
+[ "$(field out checkpoint)" -gt 0 ] || fail "turns: not from a checkpoint: $(cat out)"
+# A driver without such descriptors says so.
+VK_ICD_FILENAMES=$driver status 2 tsreplay --once turns.sbt
+grep -q VK_KHR_external_semaphore_fd err || fail "not what is missing: $(cat err)"
