@@ -32,6 +32,15 @@ static bool is_said(const struct sbt_reader *reader, const struct tsm_backend *a
     return sbt_reader_metadata_find(reader, name) != NULL;
 }
 
+static bool has_records(const struct sbt_reader *reader, const struct tsm_backend *backend)
+{
+    for (size_t i = 0; i < sbt_reader_schema_count(reader); i++)
+        if (SBT_TYPE_API(sbt_reader_schema_at(reader, i)->type) ==
+            (uint32_t)backend->description->api)
+            return true;
+    return false;
+}
+
 static bool shares(const struct sbt_reader *reader, const struct tsm_backend *backend)
 {
     for (size_t i = 0; tsm_backends[i]; i++)
@@ -46,7 +55,7 @@ size_t tsm_together_find(const struct sbt_reader *reader, const struct tsm_backe
     size_t count = 0;
 
     for (size_t i = 0; tsm_backends[i] && count < TSM_TOGETHER_MAX; i++)
-        if (shares(reader, tsm_backends[i]))
+        if (shares(reader, tsm_backends[i]) && has_records(reader, tsm_backends[i]))
             out[count++] = tsm_backends[i];
     return count;
 }

@@ -81,6 +81,9 @@ static int map(struct cuda_args *args, uint64_t address, uint64_t size)
 
     if (args->error)
         return args->error;
+    if (address + size < address)
+        return tsm_fail(TSM_E_FORMAT, "maps 0x%llx bytes at 0x%llx", (unsigned long long)size,
+                        (unsigned long long)address);
     if (place)
         place->wish(address);
     CUresult result = args->driver->cuExternalMemoryGetMappedBuffer(&actual, memory, &desc);
@@ -108,7 +111,7 @@ int replay_cuExternalMemoryGetMappedBuffer(struct cuda_replay *replay,
 
 /* ---- semaphores --------------------------------------------------------------------------- */
 
-/* By the id of the semaphore here: the API that it is of, and its id there. */
+/* By the id of the semaphore here: the API that it is of, and its id there; 0: others'. */
 static int note_origin(struct cuda_args *args, uint32_t api, uint64_t id)
 {
     const uint64_t own = cuda_arg(args, SLOT_cuImportExternalSemaphore_extSem_out);
@@ -147,8 +150,10 @@ int replay_cuImportExternalSemaphore(struct cuda_replay *replay, const struct sb
 
     cuda_args_begin(&args, replay, record, SLOT_cuImportExternalSemaphore_origin + 1);
     origin = cuda_arg(&args, SLOT_cuImportExternalSemaphore_origin);
-    if (args.error || !origin)
+    if (args.error)
         return args.error;
+    if (!origin)
+        return note_origin(&args, 0, 0);
     return import_semaphore(
         &args, (uint32_t)cuda_arg(&args, SLOT_cuImportExternalSemaphore_origin_api), origin);
 }
@@ -187,18 +192,22 @@ static void semaphores_finish(struct semaphores *s)
     free(s->waits);
 }
 
-static void add_semaphore(const struct cuda_replay *replay, struct semaphores *s,
-                          const uint8_t *bytes)
+/* Those of others are left out. */
+static void add_semaphore(struct cuda_args *args, struct semaphores *s, const uint8_t *bytes)
 {
-    CUexternalSemaphore semaphore =
-        cuda_object_find(replay, CUDA_OBJECT_EXTSEM, tsm_get_u32(bytes));
+    const uint32_t id = tsm_get_u32(bytes);
+    const uint64_t *origin = tsm_map_find(&args->replay->semaphores, id);
+    CUexternalSemaphore semaphore = cuda_object_find(args->replay, CUDA_OBJECT_EXTSEM, id);
     const unsigned flags = tsm_get_u32(bytes + 4), at = s->count;
     const uint64_t value = tsm_get_u64(bytes + 8), key = tsm_get_u64(bytes + 16);
 
+    if ((!origin || (*origin && !semaphore)) && !args->error)
+        args->error =
+            tsm_fail(TSM_E_NOT_FOUND, "semaphore %u was made by no record of this trace", id);
     if (!semaphore)
         return;
     s->list[s->count++] = semaphore;
-    s->ids[at] = tsm_get_u32(bytes);
+    s->ids[at] = id;
     s->signals[at].flags = s->waits[at].flags = flags;
     s->signals[at].params.fence.value = s->waits[at].params.fence.value = value;
     s->signals[at].params.keyedMutex.key = s->waits[at].params.keyedMutex.key = key;
@@ -239,8 +248,8 @@ static int read_semaphores(struct cuda_args *args, uint32_t slot, struct semapho
     if (!out->list || !out->ids || !out->signals || !out->waits)
         return args->error = tsm_fail(TSM_E_MEMORY, "no memory for %zu semaphores", most);
     for (size_t i = 0; i < most; i++)
-        add_semaphore(args->replay, out, bytes + i * SEMAPHORE_SIZE);
-    return 0;
+        add_semaphore(args, out, bytes + i * SEMAPHORE_SIZE);
+    return args->error;
 }
 
 /* With none left the command is a node all the same, where it was captured. */

@@ -40,7 +40,7 @@
 static const char ptx[] = ".version 6.0\n"
                           ".target sm_70\n"
                           ".address_size 64\n"
-                          ".visible .entry change(.param .u64 words, .param .u32 added)\n"
+                          ".visible .entry change(.param .u64 words, .param .u64 added)\n"
                           "{\n"
                           "    .reg .b32 %r<8>;\n"
                           "    .reg .b64 %rd<4>;\n"
@@ -145,7 +145,7 @@ static CUdeviceptr map_part(uint64_t offset, uint64_t size)
     return address;
 }
 
-static void send_kernel(CUdeviceptr words, unsigned count, unsigned added)
+static void send_kernel(CUdeviceptr words, unsigned count, uint64_t added)
 {
     void *arguments[] = {&words, &added};
 

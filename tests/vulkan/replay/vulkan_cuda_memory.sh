@@ -43,6 +43,23 @@ done
 VK_ICD_FILENAMES="$TEST_VULKAN/vk_driver.json" TS_TEST_DRIVER=wrong tsreplay --once --keep-going --json cuda.sbt >out 2>err && fail "wrong, and the same: $(cat out)"
 grep -q cuMemcpyDtoH_v2 out || fail "nothing of it in CUDA's result: $(cat out)"
 
+# Another argument of the first kernel, in the trace: the same.
+number=$(tsview cuda.sbt | awk '/cuLaunchKernel/ { print $1; exit }')
+"$TEST_PROGRAMS/alter_trace" cuda.sbt altered.sbt argument "$number" 1:7
+status 1 tsreplay --once altered.sbt
+grep -q 'command   vkQueueSubmit, number 2' out || fail "not where Vulkan sees it first: $(cat out)"
+# What is shared must be there, and named as it is.
+number=$(tsview cuda.sbt | awk '/cuImportExternalMemory/ { print $1; exit }')
+for change in "5:1" "5:77" "6:0" "6:77" "3:99999999" "1:2"; do
+    rm -f altered.sbt
+    "$TEST_PROGRAMS/alter_trace" cuda.sbt altered.sbt slot "$number" $change
+    status 2 tsreplay --once altered.sbt
+done
+rm -f altered.sbt
+"$TEST_PROGRAMS/alter_trace" cuda.sbt altered.sbt remove $((number - 1))
+status 2 tsreplay --once altered.sbt
+grep -q 'VkDeviceMemory #2, which gave no descriptor' err || fail "not what is missing: $(cat err)"
+
 # Other orders that keep the recorded one between the two, hashes after each command, loops.
 for option in --order=permuted:1 --order=permuted:2 --order=delayed:1 --grain=command --pace=stepped; do
     same 12 9 cuda.sbt $option
@@ -125,6 +142,12 @@ for mode in turns ahead; do
 done
 tsview turns.sbt >view.txt
 grep -q 'cuImportExternalSemaphore(.*origin=VkSemaphore#1' view.txt || fail "not whose semaphore it is: $(cat view.txt)"
+number=$(tsview turns.sbt | awk '/cuImportExternalSemaphore/ { print $1; exit }')
+rm -f altered.sbt
+"$TEST_PROGRAMS/alter_trace" turns.sbt altered.sbt remove "$number"
+status 2 tsreplay --once altered.sbt
+grep -q 'semaphore 1 was made by no record' err || fail "not what is missing: $(cat err)"
+rm -f kept.sbt
 TS_CHECKPOINT=5 record_vulkan kept.sbt "$program" turns >record.out
 status 0 tsreplay --once --json --range submits:9: kept.sbt
 [ "$(field out checkpoint)" -gt 0 ] || fail "turns: not from a checkpoint: $(cat out)"
