@@ -192,7 +192,7 @@ static void semaphores_finish(struct semaphores *s)
     free(s->waits);
 }
 
-/* Those of others are left out. */
+/* Leaves out those of others. */
 static void add_semaphore(struct cuda_args *args, struct semaphores *s, const uint8_t *bytes)
 {
     const uint32_t id = tsm_get_u32(bytes);
