@@ -45,6 +45,8 @@ struct tsm_api_description {
      * did. NULL: all is described as soon as the API is used. */
     const uint8_t *used;
     const uint32_t *used_changes;
+    /* Not NULL: this one stands for these, NULL-terminated, and has nothing in the tables above. */
+    const struct tsm_api_description *const *parts;
     /* Fills in the tables above, before they are read; a second time does nothing. The first time
      * not by two threads at once. NULL: they are filled in. Called by tsm_description_fill(). */
     void (*fill)(void);
@@ -55,6 +57,12 @@ static inline void tsm_description_fill(const struct tsm_api_description *descri
     if (description->fill)
         description->fill();
 }
+
+/* Kinds of objects that programs pass on as file descriptors. */
+enum tsm_shared {
+    TSM_SHARED_MEMORY = 1,
+    TSM_SHARED_SEMAPHORE = 2,
+};
 
 /* ---- source: api/X/source/, linked into libts_capture.so ----------------------------------- */
 
@@ -96,6 +104,16 @@ struct tsm_source {
      * where this is not known now. Called before a command of this thread. Optional. */
     bool (*is_complete)(const struct tsm_stream *stream);
 
+    /* Returns the id of the object of that kind for which a call of the program was given the
+     * descriptor, and which another API has from now on; 0: there is none. Called before a driver
+     * takes the descriptor over. Optional. */
+    uint64_t (*given)(int fd, enum tsm_shared kind);
+    /* Another API is about to send work, or what it has sent to the stream is known to be complete
+     * (SBT_STREAM_NONE: it is not said to which): it may use, or have changed, what this one has
+     * given away. Optional. */
+    void (*others_send)(void);
+    void (*others_waited)(uint32_t stream);
+
     /* Keeps records of commands before a late start, too: state that is not memory is followed from
      * them. */
     bool commands_are_followed;
@@ -125,8 +143,8 @@ struct tsm_source {
     /* The process ends in the ordinary way; the session runs still. Optional. */
     void (*ending)(void);
 
-    /* The session ends, however the process does: says what will never be known. The API's library may
-     * be gone: calls nothing of it. Optional. */
+    /* The session ends, however the process does: says what will never be known. The API's library
+     * may be gone: calls nothing of it. Optional. */
     void (*unseen)(void);
 };
 

@@ -614,6 +614,38 @@ void tsm_function_sent(const struct tsm_call *call);
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done);
 void tsm_function_left(uint32_t stream, uint64_t position);
 
+/* ---- objects that pass through file descriptors --------------------------------------------- */
+
+/* An object that another API of this program has given away. */
+struct tsm_handed {
+    uint32_t api; /* enum sbt_api */
+    uint64_t id;  /* 0: a call of this program gave no such descriptor */
+};
+
+/* Returns what the descriptor stands for, and says in the trace that its API and `to` share
+ * objects: then they are replayed together. Call it before the driver takes the descriptor over. */
+struct tsm_handed tsm_handed_to(enum sbt_api to, int fd, enum tsm_shared kind);
+
+extern bool tsm_handed_any; /* it has found something; atomic */
+void tsm_handed_tell_send(enum sbt_api api);
+void tsm_handed_tell_waited(enum sbt_api api, const struct tsm_stream *stream);
+
+/* Tells the sources of other APIs that this one is about to send work, which may use what they have
+ * given away. */
+static inline void tsm_handed_send(enum sbt_api api)
+{
+    if (__atomic_load_n(&tsm_handed_any, __ATOMIC_ACQUIRE))
+        tsm_handed_tell_send(api);
+}
+
+/* Tells them that the program knows what was sent to the stream to be complete; NULL: to any.
+ * Outside of a call. */
+static inline void tsm_handed_waited(enum sbt_api api, const struct tsm_stream *stream)
+{
+    if (__atomic_load_n(&tsm_handed_any, __ATOMIC_ACQUIRE))
+        tsm_handed_tell_waited(api, stream);
+}
+
 /* ---- the session ---------------------------------------------------------------------------- */
 
 /* A fact for the METADATA chunk; copied. */

@@ -223,6 +223,25 @@ struct tsm_backend_compare {
                              size_t size);
 };
 
+/* A command's use of a semaphore of another API. */
+struct tsm_semaphore_use {
+    uint64_t id;     /* as recorded */
+    uint64_t value;  /* of a timeline */
+    uint32_t stream; /* of the command */
+    bool is_signal;  /* else it waits for it */
+};
+
+/* Questions of a backend to those of other APIs that are replayed together with it. */
+struct tsm_peers {
+    void *user;
+    /* Gives a new descriptor of what an object of another API stands for, in this replay; whoever
+     * asked closes it. All earlier records have been carried out. */
+    int (*give)(void *user, uint32_t api, enum tsm_shared kind, uint64_t id, int *fd);
+    /* A command is about to be sent to `stream` that signals a semaphore of another API, or waits
+     * for it. */
+    int (*use)(void *user, uint32_t api, const struct tsm_semaphore_use *use);
+};
+
 /* Counts for the result, apart from the comparison, up to now. Without this table all are 0. */
 struct tsm_backend_report {
     /* Counts recorded addresses that could not be had and were translated. */
@@ -286,6 +305,16 @@ struct tsm_backend {
     /* Waits until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
      */
     int (*wait)(struct tsm_backend_state *state, uint32_t stream);
+    /* The same for all of one API, where the backend stands for several. Optional: it is of one. */
+    int (*wait_for_api)(struct tsm_backend_state *state, uint32_t api);
+
+    /* The backend is one of several of a trace whose APIs share objects: before prepare(). `peers`
+     * lives as long as the state. Optional. */
+    void (*meet)(struct tsm_backend_state *state, const struct tsm_peers *peers);
+    /* Implement struct tsm_peers; use() may run beside others. Optional, both or none: the API
+     * gives nothing away. */
+    int (*give)(struct tsm_backend_state *state, enum tsm_shared kind, uint64_t id, int *fd);
+    int (*use)(struct tsm_backend_state *state, const struct tsm_semaphore_use *use);
 
     /* Gives the bytes that the command at (stream, position) gave back, packed like the recorded
      * READBACK; where it gives back several, those for `address`. The stream has been waited for.

@@ -33,7 +33,17 @@ static const struct tsm_call_description *find_call(const struct tsm_api_descrip
     return search_call(api, type);
 }
 
-/* APIs share nothing that a trace could replay: each has its own pass. */
+/* Returns the description that the record is judged by, where `api` stands for several. */
+static const struct tsm_api_description *own_part(const struct tsm_api_description *api,
+                                                  uint32_t type)
+{
+    for (size_t i = 0; api->parts && api->parts[i]; i++)
+        if ((uint32_t)api->parts[i]->api == SBT_TYPE_API(type))
+            return api->parts[i];
+    return api;
+}
+
+/* APIs that share nothing have a pass each. */
 static bool is_others(const struct tsm_api_description *api, uint32_t type)
 {
     if (tsm_api_traits(type) & TSM_API_NESTS)
@@ -45,9 +55,11 @@ static bool is_others(const struct tsm_api_description *api, uint32_t type)
 }
 
 /* Tests whether an older version, which did not model the call, recorded only addresses where this
- * one needs the bytes. */
+ * one needs the bytes, or other fields. */
 static bool lacks_bytes(const struct sbt_schema *recorded, const struct sbt_schema *ours)
 {
+    if ((recorded->flags & ~ours->flags) & SBT_SCHEMA_TAINTS)
+        return true;
     for (uint32_t i = 0; i < recorded->field_count && i < ours->field_count; i++)
         if (recorded->fields[i].type == SBT_FIELD_HOSTPTR &&
             (ours->fields[i].type == SBT_FIELD_BYTES || ours->fields[i].type == SBT_FIELD_BLOB))
@@ -61,6 +73,7 @@ enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
 {
     const struct tsm_call_description *call;
 
+    api = own_part(api, record->type);
     if (SBT_TYPE_API(record->type) == SBT_API_CORE) {
         if (SBT_TYPE_CALL(record->type) == SBT_CORE_UNMODELLED)
             return TSM_TREAT_UNMODELLED;
@@ -110,6 +123,7 @@ enum tsm_harm tsm_left_out_harm(const struct tsm_api_description *api,
 {
     const struct tsm_call_description *call;
 
+    api = own_part(api, record->type);
     if (record->flags & SBT_RECORD_TAINTS)
         return TSM_HARM_TAINTS;
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)

@@ -151,7 +151,8 @@ static int after_streams(struct tsm_order *order, const struct sbt_record *recor
 
     for (uint32_t i = 0; i < order->track_count && !error; i++) {
         const struct tsm_track *other = &order->tracks[i];
-        if (i != stream && other->worker && (after_all || !other->is_made))
+        const bool is_others = other->api && other->api != SBT_TYPE_API(record->type);
+        if (i != stream && other->worker && (after_all || !other->is_made || is_others))
             error = add_after(order, tsm_worker_last(other->worker));
     }
     return error;
@@ -177,6 +178,7 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
     struct tsm_event_use use;
 
     order->has_sent = true;
+    track->api = SBT_TYPE_API(record->type);
     if (!track->first_position || record->position < track->first_position)
         track->first_position = record->position;
     if (record->position > track->position)

@@ -6,7 +6,7 @@
  * Which streams join the legacy default stream is for the API to know. Here every stream that no
  * record made counts as a default stream, and what is submitted to one is submitted in the recorded
  * order with respect to all others: an order of submission, which costs little and which is never
- * wrong.
+ * wrong. The same holds between streams of different APIs, which may share memory and semaphores.
  */
 #ifndef REPLAY_ORDER_H
 #define REPLAY_ORDER_H
@@ -24,6 +24,7 @@ struct tsm_track {
     bool may_stay;              /* a later one may wait for something that is not sent yet */
     bool is_made;               /* by a record; else it is a default stream */
     bool is_recent;             /* something was submitted since tsm_order_before_host() */
+    uint32_t api;               /* of the last command; 0: there is none */
 };
 
 struct tsm_event_order; /* one event: its last signal, and who waits for it */

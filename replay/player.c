@@ -325,9 +325,16 @@ static int find_commands(struct sbt_reader *reader, uint32_t *apis)
 
 int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max)
 {
+    const struct tsm_backend *shared[TSM_TOGETHER_MAX];
+    const size_t shared_count = tsm_together_find(reader, shared);
     uint32_t commands = 0;
     size_t count = 0, kept = 0;
     int error;
+
+    if (shared_count > 1 && max > 0) {
+        names[0] = TSM_TOGETHER_NAME;
+        return 1;
+    }
 
     for (size_t i = 0; tsm_backends[i] && count < max; i++)
         if (has_api(reader, (uint32_t)tsm_backends[i]->description->api))
@@ -346,8 +353,14 @@ int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max)
 
 static int choose_backend(struct tsm_replay *p)
 {
+    const struct tsm_backend *shared[TSM_TOGETHER_MAX];
     const char *name = p->options.backend;
 
+    if ((!name || !strcmp(name, TSM_TOGETHER_NAME)) && tsm_together_find(p->reader, shared) > 1) {
+        tsm_together_init(&p->together, p->reader);
+        p->backend = &p->together.backend;
+        return 0;
+    }
     for (size_t i = 0; tsm_backends[i]; i++) {
         const struct tsm_api_description *d = tsm_backends[i]->description;
         if (name ? !strcmp(name, d->name) : has_api(p->reader, (uint32_t)d->api)) {

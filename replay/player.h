@@ -11,6 +11,7 @@
 #include "replay/observe.h"
 #include "replay/order.h"
 #include "replay/plan.h"
+#include "replay/together.h"
 #include "replay/verify.h"
 #include "replay/worker.h"
 #include "tracesmith/analysis.h"
@@ -21,6 +22,7 @@ struct tsm_replay {
     struct sbt_reader *reader;
     struct tsm_replay_options options; /* its own copy of the filter's streams */
     const struct tsm_backend *backend;
+    struct tsm_together together;      /* ... where it stands for several */
     const struct sbt_checkpoint *from; /* NULL: from the beginning */
     struct tsm_backend_state *state;
     struct tsm_plan plan;

@@ -79,6 +79,8 @@ void tsm_timing_settle(struct tsm_replay *p, const struct tsm_replay_result *com
 
 bool tsm_replay_can_time(const char *api)
 {
+    if (strcmp(api, TSM_TOGETHER_NAME) == 0)
+        return true;
     for (size_t i = 0; tsm_backends[i]; i++)
         if (strcmp(tsm_backends[i]->description->name, api) == 0)
             return tsm_backends[i]->timing != NULL;
@@ -87,6 +89,8 @@ bool tsm_replay_can_time(const char *api)
 
 bool tsm_replay_can_replace_kernels(const char *api)
 {
+    if (strcmp(api, TSM_TOGETHER_NAME) == 0)
+        return true;
     for (size_t i = 0; tsm_backends[i]; i++)
         if (strcmp(tsm_backends[i]->description->name, api) == 0)
             return tsm_backends[i]->report && tsm_backends[i]->report->replaced;

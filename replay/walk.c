@@ -97,20 +97,23 @@ int tsm_walk_wait_for_stream(struct tsm_replay *p, uint32_t stream)
     return error;
 }
 
-/* Stream by stream first: when one hangs, its own worker is the one that does not come back. */
-static int wait_for_streams(struct tsm_replay *p)
+/* Stream by stream first: when one hangs, its own worker is the one that does not come back.
+ * `api`: only its streams, 0: all. */
+static int wait_for_streams(struct tsm_replay *p, uint32_t api)
 {
     int error = 0;
 
     for (uint32_t i = 0; i < p->order.track_count && !error; i++) {
         struct tsm_track *track = &p->order.tracks[i];
         struct tsm_job job = {.kind = TSM_JOB_WAIT, .stream = i};
-        if (track->worker && track->complete_position != track->position)
+        if (track->worker && track->complete_position != track->position &&
+            (!api || track->api == api))
             error = tsm_worker_add(track->worker, &job, NULL);
     }
     for (uint32_t i = 0; i < p->order.track_count && !error; i++) {
         struct tsm_track *track = &p->order.tracks[i];
-        if (!track->worker || (!p->is_alone && (error = await_last(p, track->worker))))
+        if (!track->worker || (api && track->api != api) ||
+            (!p->is_alone && (error = await_last(p, track->worker))))
             continue;
         note_complete(p, track);
     }
@@ -121,7 +124,7 @@ static int wait_for_streams(struct tsm_replay *p)
 static int wait_in_order(struct tsm_replay *p, bool is_whole)
 {
     struct tsm_job job = {.kind = TSM_JOB_WAIT, .stream = SBT_STREAM_NONE};
-    int error = wait_for_streams(p);
+    int error = wait_for_streams(p, 0);
 
     p->is_host_behind = true;
     return error || !is_whole ? error : tsm_worker_add(p->host, &job, NULL);
@@ -135,6 +138,24 @@ int tsm_walk_wait_for_device(struct tsm_replay *p)
         error = wait_in_order(p, true);
     if (!error)
         error = settle_host(p);
+    p->last_complete_ns = tsm_monotonic_ns();
+    return error;
+}
+
+int tsm_walk_wait_for_api(struct tsm_replay *p, uint32_t api)
+{
+    struct tsm_job job = {.kind = TSM_JOB_WAIT, .stream = SBT_STREAM_NONE, .api = api};
+    int error;
+
+    if (!p->backend->wait_for_api || !api)
+        return tsm_walk_wait_for_device(p);
+    error = settle_host(p);
+    if (!error)
+        error = wait_for_streams(p, api);
+    if (!error)
+        error = tsm_worker_add(p->host, &job, NULL);
+    if (!error)
+        error = await_last(p, p->host);
     p->last_complete_ns = tsm_monotonic_ns();
     return error;
 }
@@ -175,7 +196,7 @@ static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
                       const struct sbt_schema *schema, const struct tsm_signal *signal)
 {
     struct tsm_track *track = &p->order.tracks[signal->stream];
-    struct tsm_job job = {TSM_JOB_SYNC, record, schema, &signal->place, 1, SBT_STREAM_NONE};
+    struct tsm_job job = {TSM_JOB_SYNC, record, schema, &signal->place, 1, SBT_STREAM_NONE, 0};
     int error;
 
     if (!p->backend->sync || signal->is_skipped)
@@ -223,7 +244,7 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
     else if (is_event_sync(schema))
         error = 0; /* an event that was never signalled, or not in this replay */
     else
-        error = tsm_walk_wait_for_device(p);
+        error = tsm_walk_wait_for_api(p, SBT_TYPE_API(record->type));
     if (!error && p->options.grain >= TSM_GRAIN_SYNC)
         error = tsm_walk_regions(p, record);
     return error;
@@ -324,7 +345,8 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
                           schema,
                           p->order.after,
                           p->order.after_count,
-                          SBT_STREAM_NONE};
+                          SBT_STREAM_NONE,
+                          0};
     p->result.hollow_count += is_hollow;
     if (!p->first_submit_ns && record->seq >= p->part_first)
         p->first_submit_ns = tsm_monotonic_ns();

@@ -23,6 +23,9 @@ int tsm_walk_await_sent(struct tsm_replay *p, uint32_t stream);
 /* Waits until what was sent is complete. */
 int tsm_walk_wait_for_stream(struct tsm_replay *p, uint32_t stream);
 int tsm_walk_wait_for_device(struct tsm_replay *p);
+/* The same for one API, of several that are replayed together: what others have sent may wait for
+ * what comes later. */
+int tsm_walk_wait_for_api(struct tsm_replay *p, uint32_t api);
 
 /* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
  * so none can be waited for but where the program waited. */

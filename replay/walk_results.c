@@ -88,7 +88,8 @@ int tsm_walk_result(struct tsm_replay *p, const struct sbt_record *record,
     if (p->backend->waits_show_results && stream < p->order.track_count)
         error = tsm_walk_await_sent(p, (uint32_t)stream);
     else if (!is_readback)
-        error = tsm_walk_wait_for_device(p);
+        error = tsm_walk_wait_for_api(p, stream < p->order.track_count ? p->order.tracks[stream].api
+                                                                       : 0);
     else if (p->order.tracks[stream].complete_position < position)
         error = tsm_walk_wait_for_stream(p, (uint32_t)stream);
     if (error)

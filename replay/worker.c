@@ -18,6 +18,7 @@ struct job {
     enum tsm_job_kind kind;
     bool has_record;
     uint32_t stream; /* SBT_STREAM_NONE: none, or the whole device */
+    uint32_t api;    /* of WAIT: all of this one alone; 0: `stream` says it */
     struct sbt_record record;
     const struct sbt_schema *schema;
     size_t after_count;
@@ -83,6 +84,7 @@ static struct job *copy_job(const struct tsm_job *from)
     at += -(uintptr_t)at & 15;
     job->kind = from->kind;
     job->stream = r ? r->stream : from->stream;
+    job->api = from->api;
     job->schema = from->schema;
     job->after_count = from->after_count;
     job->after = append(&at, from->after, after);
@@ -106,7 +108,8 @@ static int carry_out(struct tsm_worker *w, struct job *job)
     case TSM_JOB_SUBMIT_SYNC_ONLY:
         return backend->submit_sync_only(state, &job->record, job->schema);
     case TSM_JOB_WAIT:
-        return backend->wait(state, job->stream);
+        return job->api ? backend->wait_for_api(state, job->api)
+                        : backend->wait(state, job->stream);
     case TSM_JOB_HOST:
         return backend->host(state, &job->record, job->schema);
     case TSM_JOB_FAST_FORWARD:

@@ -36,7 +36,7 @@ struct tsm_place {
 enum tsm_job_kind {
     TSM_JOB_SUBMIT,           /* backend->submit */
     TSM_JOB_SUBMIT_SYNC_ONLY, /* backend->submit_sync_only */
-    TSM_JOB_WAIT,             /* backend->wait for `stream` */
+    TSM_JOB_WAIT,             /* backend->wait for `stream`, wait_for_api for `api` */
     TSM_JOB_HOST,             /* backend->host */
     TSM_JOB_FAST_FORWARD,     /* backend->checkpoint->fast_forward */
     TSM_JOB_SYNC,             /* backend->sync->sync */
@@ -89,6 +89,7 @@ struct tsm_job {
     const struct tsm_place *after; /* copied */
     size_t after_count;
     uint32_t stream; /* of WAIT */
+    uint32_t api;    /* of WAIT: of this API alone; 0: of all */
 };
 
 /* Queue a job; *place is reached when it is done. Waits while the queue is full. */

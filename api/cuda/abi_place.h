@@ -26,8 +26,8 @@ struct tsm_emu_place {
     /* Tests whether the address is kept. */
     bool (*is_kept)(uint64_t address);
 
-    /* Has the next device memory that the calling thread allocates (cuMemAlloc) be at the address,
-     * if that is free; 0: anywhere again. */
+    /* Has the next device memory that the calling thread allocates (cuMemAlloc), or maps of
+     * external memory, be at the address, if that is free; 0: anywhere again. */
     void (*wish)(uint64_t address);
 
     /* Has the variable of the next module that the calling thread loads be at the address, if the

@@ -194,6 +194,7 @@ class CallReader:
         self.ids = {}
         self.structs = {}
         self.objects = {}  # object type -> (number, C types)
+        self.others = set()  # object types of other APIs
         self.types = {}  # C type -> how a value of it is recorded
         self.helpers = {}
         self.name, self.result = '', ''
@@ -223,6 +224,8 @@ class CallReader:
         elif word == 'object':
             name, *ctypes = rest.split()
             self.objects[name] = (len(self.objects) + 1, ctypes)
+        elif word == 'others':
+            self.others.update(rest.split())
         elif word == 'type' and len(rest.split()) > 1:
             meaning, *ctypes = rest.split()
             self.types.update(dict.fromkeys(ctypes, meaning))
@@ -241,7 +244,7 @@ class CallReader:
         made = self.prototype(place, text) or self.alias(place, text)
         if not made:
             self.problems.append(f'{place}: expected "ID NAME(PARAMETERS)", "ID NAME = NAME" or '
-                                 'one of api, boxed, family, object, struct, type, helper')
+                                 'one of api, boxed, family, object, others, struct, type, helper')
             return
         for known, what in ((self.ids.get(made.id), f'id {made.id}'),
                             (self.calls.get(made.name), made.name)):

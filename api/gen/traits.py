@@ -27,6 +27,7 @@ class TraitReader:
         self.types = calls.types
         self.enums = enums.enums
         self.objects = {name: number for name, (number, _) in calls.objects.items()}
+        self.others = calls.others
         self.object_of = {ctype: name for name, (_, ctypes) in calls.objects.items()
                           for ctype in ctypes}
         self.structs = {}
@@ -150,7 +151,8 @@ class TraitReader:
     def check_use(self, place, use):
         if use.role and use.role not in ROLES:
             self.problem(place, f'unknown role "{use.role}"')
-        if use.type == 'handle' and use.detail and use.detail not in self.objects:
+        if use.type == 'handle' and use.detail and use.detail not in self.objects and \
+                use.detail not in self.others:
             self.problem(place, f'unknown object "{use.detail}"')
         if use.type in ('bytes', 'blob') and use.detail and not re.fullmatch(r'\w+/\d+', use.detail):
             self.problem(place, f'a list is "of=TYPE/BYTES", not "of={use.detail}"')

@@ -120,7 +120,7 @@ def settled_first(call):
                f'{"true" if call.per_thread else "false"});')
     if 'waits' in call.options:
         return [settled]
-    return [f'if ({call.settles}) {{', '    ' + settled, '} else {', '    tsm_hostmem_publish();',
+    return [f'if ({call.settles}) {{', '    ' + settled, '} else {', '    cuda_publish();',
             '    ' + on_stream(call), '}']
 
 
@@ -130,7 +130,7 @@ def before(call, by_hand):
         return settled_first(call) + foretold(call, by_hand, 'tsm_hostmem_any()')
     told = foretold(call, by_hand, 'is_shared') if call.kind == 'command' else []
     if call.kind in ('command', 'signal', 'wait'):
-        lines.append(('const bool is_shared = ' if told else '') + 'tsm_hostmem_publish();')
+        lines.append(('const bool is_shared = ' if told else '') + 'cuda_publish();')
     if call.kind == 'sync' and call.status == 'generated':
         lines.append('tsm_values_publish();')
     event = object_param(call, ('sync', 'wait'))

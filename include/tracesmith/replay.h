@@ -209,7 +209,7 @@ struct tsm_replay;
 #define TSM_REPLAY_API_MAX 8
 
 /* Names of the APIs that the trace holds commands of and that can be replayed; at most `max`. Each
- * is replayed by itself (options.backend): they share no memory that a trace could know of. Returns
+ * is replayed by itself (options.backend); those that share objects are one, "together". Returns
  * their number; where there are no commands at all, the first API. Negative: the trace cannot be
  * read. */
 int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max);

@@ -195,6 +195,69 @@ static void check_external(void)
     CHECK_EQ_INT(host[1024], 23);
 }
 
+static CUresult import(CUexternalMemory *out, int file, uint64_t size)
+{
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {
+        .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .handle.fd = file, .size = size};
+
+    return cuImportExternalMemory(out, &desc);
+}
+
+/* Mesa's software driver puts a header in front: the file's size, and where the memory begins. A
+ * header that lies is refused. */
+static void check_mesa(void)
+{
+    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = {.offset = 1024, .size = 3072};
+    int file = memfd_create("llvmpipe memory fd", 0);
+    uint64_t header[2] = {8192 + 40, 4096};
+    CUexternalMemory memory;
+    CUdeviceptr p;
+    unsigned *host;
+
+    CHECK_EQ_INT(ftruncate(file, 8192 + 40), 0);
+    host = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK(host != MAP_FAILED);
+    FAILS(import(&memory, file, 4096), CUDA_ERROR_INVALID_VALUE); /* none yet */
+    memcpy(host, header, sizeof(header));
+    FAILS(import(&memory, file, 4096 + 41), CUDA_ERROR_INVALID_VALUE);
+    ((uint64_t *)host)[1] = 8192 + 41;
+    FAILS(import(&memory, file, 1), CUDA_ERROR_INVALID_VALUE);
+    ((uint64_t *)host)[1] = 4096;
+    host[1280] = 100;
+    OK(import(&memory, file, 4096));
+    OK(cuExternalMemoryGetMappedBuffer(&p, memory, &part));
+    pair_add(p, 11);
+    CHECK_EQ_INT(host[1280], 111);
+    OK(cuDestroyExternalMemory(memory));
+    pair_add(p, 1); /* it stays mapped */
+    CHECK_EQ_INT(host[1280], 112);
+    OK(cuMemFree_v2(p));
+}
+
+/* Physical memory of this process, as external memory. */
+static void check_own(void)
+{
+    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC all = {.size = 2 << 20};
+    CUmemGenericAllocationHandle handle;
+    CUexternalMemory memory;
+    CUdeviceptr p, q;
+    int file;
+
+    OK(cuMemCreate(&handle, 2 << 20, &exportable, 0));
+    p = map(handle);
+    OK(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(import(&memory, file, 2 << 20));
+    OK(cuExternalMemoryGetMappedBuffer(&q, memory, &all));
+    OK(cuMemsetD32_v2(p, 5, 16));
+    pair_add(q, 4);
+    CHECK_EQ_INT(pair_read(p), 9);
+    OK(cuMemFree_v2(q));
+    OK(cuDestroyExternalMemory(memory));
+    OK(cuMemUnmap(p, 2 << 20));
+    OK(cuMemAddressFree(p, 2 << 20));
+    OK(cuMemRelease(handle));
+}
+
 static void parent(int peer)
 {
     CUcontext context = test_context();
@@ -211,6 +274,8 @@ static void child(int peer)
     take_physical(peer);
     take_pool(peer);
     check_external();
+    check_mesa();
+    check_own();
     OK(cuCtxDestroy_v2(context));
 }
 

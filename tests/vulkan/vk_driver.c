@@ -11,7 +11,7 @@
  *   same       equal samplers have the same handle, which is destroyed as often as it was made
  *   sparse     sparse buffers, bound as a whole
  *   rays       acceleration structures that nobody builds
- *   fds        semaphores and fences after file descriptors, in one process
+ *   fds        semaphores and fences after file descriptors;  mirror: timelines for CUDA, too
  *   parts      ... of batches that are not their submit's last, too: sync files only
  *   local      memory of the first type cannot be mapped
  *   dedicated  ... and all of it must be made for one resource each
@@ -643,6 +643,7 @@ static VkResult VKAPI_CALL create_fence(VkDevice device, const VkFenceCreateInfo
 static void VKAPI_CALL destroy_semaphore(VkDevice device, VkSemaphore semaphore,
                                          const VkAllocationCallbacks *a)
 {
+    mirror_end(semaphore);
     fds_forget((uint64_t)(uintptr_t)semaphore);
     REAL(vkDestroySemaphore)(device, semaphore, a);
 }

@@ -5,6 +5,7 @@
 #ifndef TESTS_VULKAN_VK_DRIVER_H
 #define TESTS_VULKAN_VK_DRIVER_H
 
+#include <stdbool.h>
 #include <vulkan/vulkan.h>
 
 /* ---- vk_driver.c ---- */
@@ -40,6 +41,13 @@ VkResult VKAPI_CALL fds_import_fence(VkDevice device, const VkImportFenceFdInfoK
 
 /* Waits for what looks after sync files. */
 void fds_device_destroyed(void);
+
+/* ---- vk_driver_mirror.c ---- */
+
+bool mirror_is_asked(void);
+VkResult mirror_give(VkDevice device, VkSemaphore semaphore, int *out);
+/* It is about to be destroyed. */
+void mirror_end(VkSemaphore semaphore);
 
 /* ---- vk_driver_late.c ---- */
 

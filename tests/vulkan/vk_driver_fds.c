@@ -181,6 +181,8 @@ VkResult fds_get_semaphore(VkDevice device, const VkSemaphoreGetFdInfoKHR *info,
 {
     if (info->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT)
         return give_sync(device, fds_semaphore(info->semaphore), out);
+    if (mirror_is_asked())
+        return mirror_give(device, info->semaphore, out);
     return give((uint64_t)(uintptr_t)info->semaphore, out);
 }
 

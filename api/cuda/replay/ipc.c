@@ -27,8 +27,8 @@ static int fill(struct cuda_args *args, uint32_t content_slot, uint64_t address)
     return cuda_args_end(args, result);
 }
 
-static int open_memory(struct cuda_replay *replay, const struct sbt_record *record,
-                       uint32_t address_slot, uint32_t size_slot, uint32_t content_slot)
+int cuda_open_memory(struct cuda_replay *replay, const struct sbt_record *record,
+                     uint32_t address_slot, uint32_t size_slot, uint32_t content_slot)
 {
     struct cuda_args args;
     int error;
@@ -43,14 +43,14 @@ static int open_memory(struct cuda_replay *replay, const struct sbt_record *reco
 
 int replay_cuIpcOpenMemHandle(struct cuda_replay *replay, const struct sbt_record *record)
 {
-    return open_memory(replay, record, SLOT_cuIpcOpenMemHandle_pdptr, SLOT_cuIpcOpenMemHandle_size,
-                       SLOT_cuIpcOpenMemHandle_content);
+    return cuda_open_memory(replay, record, SLOT_cuIpcOpenMemHandle_pdptr,
+                            SLOT_cuIpcOpenMemHandle_size, SLOT_cuIpcOpenMemHandle_content);
 }
 
 int replay_cuMemPoolImportPointer(struct cuda_replay *replay, const struct sbt_record *record)
 {
-    return open_memory(replay, record, SLOT_cuMemPoolImportPointer_ptr_out,
-                       SLOT_cuMemPoolImportPointer_size, SLOT_cuMemPoolImportPointer_content);
+    return cuda_open_memory(replay, record, SLOT_cuMemPoolImportPointer_ptr_out,
+                            SLOT_cuMemPoolImportPointer_size, SLOT_cuMemPoolImportPointer_content);
 }
 
 int replay_cuIpcCloseMemHandle(struct cuda_replay *replay, const struct sbt_record *record)

@@ -87,6 +87,14 @@ void cuda_memory_wish_module(struct cuda_replay *replay, const struct sbt_record
     m->place->wish_variable(name, name ? variable->address : 0);
 }
 
+/* Tests whether another API of the trace has the memory: it comes to its place by itself. */
+static bool is_others(const struct sbt_record *record)
+{
+    return record->type == TYPE_cuExternalMemoryGetMappedBuffer &&
+           record->slot_count > SLOT_cuExternalMemoryGetMappedBuffer_origin &&
+           record->slots[SLOT_cuExternalMemoryGetMappedBuffer_origin];
+}
+
 int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record,
                      const struct sbt_schema *schema)
 {
@@ -100,7 +108,7 @@ int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record
         return PLAN_VARIABLE(cuLibraryGetGlobal, &memory->libraries, library);
     if (record->type == TYPE_cuLibraryGetManaged)
         return PLAN_VARIABLE(cuLibraryGetManaged, &memory->libraries, library);
-    if (schema->kind != SBT_KIND_CREATE || index < 0 || !address)
+    if (schema->kind != SBT_KIND_CREATE || index < 0 || !address || is_others(record))
         return 0;
     if (schema->fields[index].type == SBT_FIELD_HOSTPTR)
         return cuda_memory_plan_range(&memory->host, address, size, HOST_PAGE);
@@ -445,6 +453,18 @@ int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t 
     if (!error)
         error = fill(replay, region.actual, size);
     return error ? error : add_region(m, &region, how, context);
+}
+
+int cuda_memory_adopt(struct cuda_replay *replay, uint64_t address, uint64_t size, uint64_t actual,
+                      uint64_t seq)
+{
+    struct cuda_memory *m = &replay->memory;
+    const struct tsm_region region = {address, actual, size, seq, false};
+    CUcontext context = NULL;
+    int error = cuda_memory_moved(m, address, size, actual);
+
+    replay->library.calls.cuCtxGetCurrent(&context);
+    return error ? error : add_region(m, &region, CUDA_HOW_ALLOCATED, context);
 }
 
 /* ---- host memory -------------------------------------------------------------------------- */

@@ -37,6 +37,7 @@ static void backend_close(struct tsm_backend_state *state)
     tsm_map_finish(&replay->left_contexts);
     cuda_place_finish(replay);
     tsm_map_finish(&replay->objects);
+    tsm_map_finish(&replay->semaphores);
     cuda_textures_finish(replay);
     cuda_tensor_maps_finish(replay);
     cuda_arrays_finish(replay);
@@ -126,6 +127,11 @@ static int backend_prepare(struct tsm_backend_state *state)
     if (!error)
         place_memory(replay);
     return error;
+}
+
+static void backend_meet(struct tsm_backend_state *state, const struct tsm_peers *peers)
+{
+    state->replay.peers = peers;
 }
 
 static uint64_t backend_translated_words(struct tsm_backend_state *state)
@@ -612,6 +618,7 @@ const struct tsm_backend cuda_backend = {
     .close = backend_close,
     .plan = backend_plan,
     .prepare = backend_prepare,
+    .meet = backend_meet,
     .host = backend_host,
     .submit = backend_submit,
     .wait = backend_wait,

@@ -115,6 +115,12 @@ int cuda_memory_variable(struct cuda_replay *replay, uint64_t recorded, uint64_t
                          uint64_t size, uint64_t seq);
 /* Forgets managed variables that the driver does not have any more. */
 void cuda_memory_sweep(struct cuda_replay *replay);
+/* Notes device memory at `actual` that the driver frees by its address: of another API. */
+int cuda_memory_adopt(struct cuda_replay *replay, uint64_t address, uint64_t size, uint64_t actual,
+                      uint64_t seq);
+/* Memory of our own in the place of others', with the recorded bytes (ipc.c). */
+int cuda_open_memory(struct cuda_replay *replay, const struct sbt_record *record,
+                     uint32_t address_slot, uint32_t size_slot, uint32_t content_slot);
 /* Either kind; unknown addresses are ignored. */
 int cuda_memory_release(struct cuda_replay *replay, uint64_t address);
 /* The live region that holds `address`, or NULL. */
@@ -672,6 +678,7 @@ struct cuda_awaited {
 struct cuda_replay {
     struct sbt_reader *reader;
     const struct tsm_replay_options *options;
+    const struct tsm_peers *peers; /* NULL: it is replayed alone */
     struct cuda_library library;
     const struct tsm_emu_outcomes *outcomes; /* NULL: it is not the software GPU */
     struct cuda_device_map devices;
@@ -683,6 +690,7 @@ struct cuda_replay {
     struct cuda_textures textures;
     struct cuda_tensor_maps tensor_maps;
     struct cuda_arrays arrays;
+    struct tsm_map semaphores;   /* id -> API << 48 | id there, of those of other APIs */
     struct tsm_map execs;        /* id -> struct cuda_exec *, of those that concern the program */
     struct tsm_map graph_memory; /* address -> size */
     struct cuda_node_function *node_functions;

@@ -151,6 +151,9 @@ bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record)
     case TYPE_cuStreamBatchMemOp_v2:
     case TYPE_cuStreamBatchMemOp_v2_ptsz:
         return batch_waits(record);
+    case TYPE_cuWaitExternalSemaphoresAsync:
+    case TYPE_cuWaitExternalSemaphoresAsync_ptsz:
+        return true; /* for another API, which may be asked for it later */
     case TYPE_cuGraphLaunch:
     case TYPE_cuGraphLaunch_ptsz:
         return record->slot_count > SLOT_cuGraphLaunch_hGraph &&

@@ -121,6 +121,7 @@ void cuda_checksum_sync(struct tsm_stream *stream)
 {
     if (tsm_inside())
         return;
+    tsm_handed_waited(SBT_API_CUDA, stream);
     if (wanted())
         checksum(stream, 0);
     else if (cuda_spot_checks_wanted())

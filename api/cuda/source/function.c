@@ -87,7 +87,7 @@ static struct sent *begin(struct tsm_call *call, CUstream stream, bool per_threa
 {
     struct sent *sent;
 
-    tsm_hostmem_publish();
+    cuda_publish();
     cuda_on_stream(call, stream, per_thread, NULL, TSM_ENQUEUES);
     if (cuda_is_captured(call))
         return NULL;

@@ -38,7 +38,7 @@ static bool read_content(void *to, CUdeviceptr address, size_t size)
     return result == CUDA_SUCCESS;
 }
 
-static void append_content(struct tsm_call *call, CUdeviceptr address, size_t size)
+void cuda_append_content(struct tsm_call *call, CUdeviceptr address, size_t size)
 {
     void *bytes = MAP_FAILED;
     bool is_read;
@@ -63,7 +63,7 @@ void cuda_after_opened(struct tsm_call *call, bool ok, const CUdeviceptr *addres
         tsm_call_blob(call, NULL, 0);
         return;
     }
-    append_content(call, *address, size);
+    cuda_append_content(call, *address, size);
     cuda_after_alloc(call, ok, *address, size);
     cuda_memory_imported();
 }

@@ -207,4 +207,17 @@ void cuda_allocations_forked(void);
 void cuda_values_forked(void);
 void cuda_captures_forked(void);
 
+/* Called before what can make the device read memory of the host: brings it what the program wrote,
+ * also into memory that another API has given away. */
+static inline bool cuda_publish(void)
+{
+    tsm_handed_send(SBT_API_CUDA);
+    return tsm_hostmem_publish();
+}
+
+/* ---- memory of others (ipc.c) ---- */
+
+/* Appends the bytes of device memory as a BLOB field; none where they cannot be read. */
+void cuda_append_content(struct tsm_call *call, CUdeviceptr address, size_t size);
+
 #endif

@@ -45,7 +45,7 @@ static void settle(void *stream)
     cuda_aside_begin();
     real.cuStreamSynchronize(stream);
     cuda_aside_end();
-    tsm_hostmem_publish();
+    cuda_publish();
 }
 
 void cuda_on_synchronized_stream(struct tsm_call *call, CUstream raw, bool per_thread)
@@ -57,6 +57,6 @@ void cuda_on_synchronized_stream(struct tsm_call *call, CUstream raw, bool per_t
         tsm_call_on_synchronized_stream(call, known, settle, stream);
         return;
     }
-    tsm_hostmem_publish();
+    cuda_publish();
     cuda_on_stream(call, raw, per_thread, NULL, TSM_SENDS_AND_BLOCKS);
 }

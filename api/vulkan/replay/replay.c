@@ -144,6 +144,28 @@ static uint64_t backend_validation(struct tsm_backend_state *state)
     return state->replay.validation_count;
 }
 
+static int backend_give(struct tsm_backend_state *state, enum tsm_shared kind, uint64_t id, int *fd)
+{
+    struct vkr *r = &state->replay;
+    int error;
+
+    pthread_mutex_lock(&r->lock);
+    error = vkr_share_give(r, kind, id, fd);
+    pthread_mutex_unlock(&r->lock);
+    return error;
+}
+
+static int backend_use(struct tsm_backend_state *state, const struct tsm_semaphore_use *use)
+{
+    struct vkr *r = &state->replay;
+    int error;
+
+    pthread_mutex_lock(&r->lock);
+    error = vkr_share_use(r, use);
+    pthread_mutex_unlock(&r->lock);
+    return error;
+}
+
 /* ---- records ----------------------------------------------------------------------------- */
 
 static int carry_out(struct vkr *r, const struct sbt_record *record)
@@ -428,6 +450,8 @@ const struct tsm_backend vulkan_backend = {
     .close = backend_close,
     .plan = backend_plan,
     .prepare = backend_prepare,
+    .give = backend_give,
+    .use = backend_use,
     .host = backend_host,
     .submit = backend_submit,
     .submit_sync_only = backend_submit_sync_only,

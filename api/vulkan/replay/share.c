@@ -294,6 +294,44 @@ int vkr_import_fence_fd(struct vkr_call *c)
     return error;
 }
 
+/* ---- other APIs of the trace -------------------------------------------------------------- */
+
+int vkr_share_give(struct vkr *r, enum tsm_shared kind, uint64_t id, int *fd)
+{
+    const uint32_t type =
+        kind == TSM_SHARED_MEMORY ? VK_OBJECT_VkDeviceMemory : VK_OBJECT_VkSemaphore;
+    const struct vkr_share *s = &r->share;
+    const struct vkr_object *o = vkr_object_find(r, type, id);
+
+    /* Others signal it, and wait for it, by themselves. */
+    if (o && o->user && kind == TSM_SHARED_SEMAPHORE)
+        ((struct vkr_semaphore *)o->user)->is_outside = false;
+    *fd = -1;
+    for (size_t i = s->count; i-- > 0 && *fd < 0;)
+        if (s->list[i].type == type && s->list[i].id == id)
+            *fd = duplicate(s->list[i].fd);
+    return *fd >= 0 ? 0
+                    : tsm_fail(TSM_E_FORMAT, "shares %s #%llu, which gave no descriptor",
+                               vk_name(vk_objects[type]), (unsigned long long)id);
+}
+
+/* Streams of others stand beside the queues: which of them cannot go on is known then. */
+#define OTHERS_STREAM ((uint64_t)1 << 63)
+
+int vkr_share_use(struct vkr *r, const struct tsm_semaphore_use *use)
+{
+    const struct vkr_object *o = vkr_object_find(r, VK_OBJECT_VkSemaphore, use->id);
+    struct vkr_semaphore *s = o ? o->user : NULL;
+    const VkQueue queue = (VkQueue)(uintptr_t)(OTHERS_STREAM | use->stream); /* NOLINT */
+
+    if (s && !s->is_timeline)
+        s->is_signalled = use->is_signal;
+    if (!s || !s->is_timeline)
+        return 0;
+    return use->is_signal ? vkr_note_timeline(r, queue, s, use->value)
+                          : vkr_timeline_wait(r, queue, s, use->value);
+}
+
 /* ---- what others did --------------------------------------------------------------------- */
 
 static int send_alone(struct vkr_call *c, VkQueue queue, const VkSemaphore *wait,

@@ -6,7 +6,9 @@
 #define API_VULKAN_REPLAY_SHARE_H
 
 #include "api/vulkan/replay/common.h"
+#include "api/api.h"
 #include "api/vulkan/replay/memory/memory.h"
+#include "replay/backend.h"
 
 struct vkr_share {
     struct tsm_map numbers; /* type << 32 | recorded descriptor -> place in the list, + 1 */
@@ -42,6 +44,10 @@ int vkr_share_before_signal(struct vkr_call *c, VkQueue queue, const struct vkr_
 /* Do what others did before the host waits for a fence, or for a counter. */
 int vkr_share_before_fence(struct vkr_call *c, VkFence fence);
 int vkr_share_before_value(struct vkr_call *c, VkSemaphore semaphore, uint64_t value);
+/* Implements tsm_backend.give. */
+int vkr_share_give(struct vkr *r, enum tsm_shared kind, uint64_t id, int *fd);
+/* Implements tsm_backend.use. */
+int vkr_share_use(struct vkr *r, const struct tsm_semaphore_use *use);
 void vkr_share_finish(struct vkr *r);
 
 #endif

@@ -10,6 +10,7 @@
 #include "api/vulkan/source/layer.h"
 #include "api/vulkan/source/memory/memory.h"
 #include "api/vulkan/source/origin.h"
+#include "api/vulkan/source/source.h"
 #include "api/vulkan/source/present.h"
 #include "api/vulkan/tables/describe.h"
 #include "base/log.h"
@@ -52,6 +53,18 @@ static void ending(void)
                               "loader has not used the layer " VK_OUR_LAYER);
 }
 
+static uint64_t given(int fd, enum tsm_shared kind)
+{
+    const uint32_t type =
+        kind == TSM_SHARED_MEMORY ? VK_OBJECT_VkDeviceMemory : VK_OBJECT_VkSemaphore;
+
+    const uint64_t id = vk_origin_of(fd, type).id;
+
+    if (id && kind == TSM_SHARED_MEMORY)
+        vk_memory_lent(id);
+    return id;
+}
+
 extern const struct tsm_source vulkan_source; /* interpose/sources.c */
 
 const struct tsm_source vulkan_source = {
@@ -60,6 +73,9 @@ const struct tsm_source vulkan_source = {
     .quiet = vk_checkpoint_quiet,
     .save = vk_checkpoint_save,
     .commands_are_followed = true,
+    .given = given,
+    .others_send = vk_memory_others_send,
+    .others_waited = vk_memory_others_waited,
     .opening = opening,
     .environment_prefix = "VK_",
     .environment_changed = vk_environment_restore,

@@ -133,14 +133,21 @@ void emu_memory_wish(uint64_t address)
     wish = address;
 }
 
+uint64_t emu_memory_take_wish(void)
+{
+    const uint64_t wished = wish;
+
+    wish = 0;
+    return wished;
+}
+
 /* Takes a place: the wished one, or any. */
 static uint64_t take_place(enum emu_window window, size_t size)
 {
-    const uint64_t wished = window == EMU_WINDOW_DEVICE ? wish : 0;
+    const uint64_t wished = window == EMU_WINDOW_DEVICE ? emu_memory_take_wish() : 0;
     uint64_t address = 0;
 
     if (wished) {
-        wish = 0;
         address = emu_va_allocator_take_at(wished, size, emu_settings.fill);
         if (!address && emu_quarantine_release())
             address = emu_va_allocator_take_at(wished, size, emu_settings.fill);

@@ -72,6 +72,8 @@ CUresult emu_memory_allocate(uint64_t *address_out, enum emu_window window, size
 /* Has the calling thread's next memory in the window of device memory be at the address, if that is
  * free; 0: anywhere. */
 void emu_memory_wish(uint64_t address);
+/* Returns the calling thread's wish, which is over then; 0: none. */
+uint64_t emu_memory_take_wish(void);
 
 /* Register memory that is there already. CUDA_ERROR_ALREADY_MAPPED when a part of it is known. */
 CUresult emu_memory_add(const struct emu_memory *what);

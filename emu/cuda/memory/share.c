@@ -199,12 +199,14 @@ static uint64_t room_for(uint64_t size)
     return (size + EMU_GRANULARITY - 1) & ~(EMU_GRANULARITY - 1);
 }
 
-/* The pages around a range of the file. */
+/* The pages around a range of the file: so that it is at the wished address, or anywhere. */
 static CUresult map(struct import *out, int file, uint64_t offset, uint64_t size)
 {
     uint64_t start = offset & ~(EMU_PAGE - 1);
     uint64_t end = (offset + size + EMU_PAGE - 1) & ~(EMU_PAGE - 1);
-    uint64_t address = end > start ? emu_va_allocator_reserve(0, room_for(end - start), 0) : 0;
+    uint64_t wish = emu_memory_take_wish();
+    uint64_t at = wish > offset - start ? wish - (offset - start) : 0;
+    uint64_t address = end > start ? emu_va_allocator_reserve(at, room_for(end - start), 0) : 0;
     void *p = (void *)(uintptr_t)address;
 
     if (!address)

@@ -224,7 +224,9 @@ void tsm_memory_left(uint64_t start, bool is_gone)
     fake_note("%s:%zu", is_gone ? "untrack" : "memory-stays", (size_t)start);
 }
 
-bool fake_is_shared;
+bool fake_is_shared, tsm_handed_any;
+
+void tsm_handed_tell_send(enum sbt_api api) {}
 
 bool tsm_hostmem_publish(void)
 {

@@ -441,7 +441,7 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
     exec = exec_of(raw);
     if (cuda_capture_runs() && cuda_captures(stream, per_thread, NULL))
         exec = NULL; /* it becomes a node */
-    tsm_hostmem_publish();
+    cuda_publish();
     /* The program must leave what it reads alone from now on, until it has run. */
     if (exec)
         each_source(exec, write_source);

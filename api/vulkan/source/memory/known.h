@@ -34,6 +34,7 @@ struct memory {
     uint64_t allocated;       /* vk_completion_sends() then */
     bool exported, fd_import; /* others may have it, too */
     bool shared;              /* ... and the program works on the driver's mapping */
+    bool is_lent;             /* ... another API of the program has it */
     struct vk_origin from;    /* fd_import: whose it is */
     struct vk_times times;
     VkBuffer alias;               /* ours, over memory that cannot be mapped, to copy it */
@@ -67,6 +68,10 @@ void vk_zero(void *memory, uint64_t size);
 void vk_peek(struct memory *m, VkDevice device);
 /* The program maps it itself. `m` may be NULL. */
 void vk_end_peek(struct memory *m, VkDevice device);
+
+/* The memory is mapped, or another API of the program has got it: where the program works on the
+ * driver's mapping, nobody knows what is the other API's. */
+void vk_mapped_lent(const struct memory *m);
 
 /* Tests whether waits bring what the device has written to the shadow. */
 bool vk_is_pulled_at_waits(const struct memory *m);

@@ -333,7 +333,7 @@ static bool wants_shadow(const struct memory *m)
 /* The lock is held. */
 static enum tsm_shadow_origin origin_of(const struct memory *m)
 {
-    if (!m->filled && m->allocated == vk_completion_sends())
+    if (!m->filled && !m->is_lent && m->allocated == vk_completion_sends())
         return TSM_SHADOW_FRESH;
     return m->peeked ? TSM_SHADOW_ZEROED : TSM_SHADOW_UNKNOWN;
 }
@@ -345,7 +345,8 @@ static void *shadow_of(struct memory *m, void *real)
         tsm_shadow_pull(m->shadow);
         return tsm_shadow_address(m->shadow);
     }
-    m->shadow = tsm_shadow_create(real, m->size, m->device->on_processor, origin_of(m));
+    m->shadow =
+        tsm_shadow_create(real, m->size, m->device->on_processor && !m->exported, origin_of(m));
     m->peeked = NULL;
     if (!m->shadow)
         return NULL;
@@ -449,7 +450,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
 
     vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(state, memory);
-    if (m && (m->fd_import || (m->exported && !m->shadow)) &&
+    if (m && (m->fd_import || (m->exported && !m->shadow && !m->is_lent)) &&
         share(m, !m->filled && m->allocated == vk_completion_sends())) {
         *data = (uint8_t *)(uintptr_t)tsm_shadow_real(m->shadow) + offset;
         result = VK_SUCCESS;
@@ -463,6 +464,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     }
     if (m)
         m->mapped = result >= 0;
+    if (m)
+        vk_mapped_lent(m);
     vk_lock_give(&vk_memory_lock);
     return result;
 }
@@ -523,6 +526,15 @@ void vk_memory_push(void)
 {
     vk_lock_take(&vk_memory_lock);
     push_all();
+    vk_lock_give(&vk_memory_lock);
+}
+
+void vk_memory_others_send(void)
+{
+    vk_lock_take(&vk_memory_lock);
+    for (struct memory *m = vk_memory_shadows; m; m = m->next_shadow)
+        if (m->is_lent)
+            push(m);
     vk_lock_give(&vk_memory_lock);
 }
 

@@ -43,6 +43,12 @@ void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory
 /* Notes that the memory has a descriptor: others may share it. */
 void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory memory);
 
+/* Another API of this program has the memory of that id, too; it sends work; it has waited, and
+ * what has changed in such memory are results of that stream. */
+void vk_memory_lent(uint64_t id);
+void vk_memory_others_send(void);
+void vk_memory_others_waited(uint32_t stream);
+
 /* Pushes the program's writes: later calls may make the device read memory, or write it. */
 void vk_memory_push(void);
 /* The same before work is sent to the device, which it counts. */

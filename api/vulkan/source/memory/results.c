@@ -173,6 +173,62 @@ void vk_memory_report(struct vk_device_state *device)
     vk_lock_give(&vk_memory_lock);
 }
 
+/* ---- memory that another API of the program has, too ----------------------------------------- */
+
+/* The lock is held. */
+static struct memory *find_by_id(uint64_t id)
+{
+    for (uint32_t i = 0; i < VK_BUCKET_COUNT; i++)
+        for (struct memory *m = vk_memory_buckets[i]; m; m = m->next)
+            if (m->exported && vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle)) == id)
+                return m;
+    return NULL;
+}
+
+void vk_mapped_lent(const struct memory *m)
+{
+    if (m->is_lent && (m->shared || m->tracked))
+        tsm_session_unmodelled("memory that another API has, too, mapped without a shadow: who "
+                               "writes there is not known",
+                               true);
+}
+
+void vk_memory_lent(uint64_t id)
+{
+    struct memory *m;
+
+    vk_lock_take(&vk_memory_lock);
+    m = find_by_id(id);
+    if (m)
+        m->is_lent = true;
+    if (m)
+        vk_mapped_lent(m);
+    vk_lock_give(&vk_memory_lock);
+}
+
+/* Records what another API has changed, if no work of this one is under way, which may have changed
+ * it, too: then it is recorded with that. */
+static void report_lent(struct memory *m, struct vk_report *r)
+{
+    struct vk_idle idle;
+
+    tsm_shadow_pull(m->shadow);
+    if (tsm_session_settings()->readback != TSM_READBACK_OFF &&
+        (vk_completion_idle(m->device, &idle) || !vk_completion_last(m->device, &idle)))
+        report_memory(m, r);
+}
+
+void vk_memory_others_waited(uint32_t stream)
+{
+    struct vk_report r = {.stream = stream};
+
+    vk_lock_take(&vk_memory_lock);
+    for (struct memory *m = vk_memory_shadows; m; m = m->next_shadow)
+        if (m->is_lent && m->mapped && !m->shared)
+            report_lent(m, &r);
+    vk_lock_give(&vk_memory_lock);
+}
+
 /* The program may read there now what the device has left, and look at nothing else again. */
 static void report_mapped(VkDevice device, VkDeviceMemory memory)
 {
