@@ -155,6 +155,8 @@ struct ptx_code {
     uint8_t stack_state;
     uint8_t is_alone; /* emu/ptx/launch/parallel_launch.c's */
     uint8_t is_ready; /* decoded, and all that it may call: emu/ptx/parse/lazy.c's, atomic */
+    struct ptx_plan *plan; /* emu/ptx/launch/plan.c's, atomic; NULL: none yet, or there is none */
+    uint8_t has_no_plan;   /* it was tried; atomic */
 };
 
 /* Is it an instruction of this function? The function may be being decoded by another thread. */

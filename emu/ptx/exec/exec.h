@@ -66,11 +66,16 @@ struct ptx_join {
 struct ptx_block;
 struct ptx_run;
 
+struct ptx_ramp;
+struct ptx_plan;
+
 struct ptx_warp {
     const struct ptx_insn *pc;
     uint32_t active; /* lanes of the running group */
     uint32_t mask;   /* of these, the lanes for which the instruction's guard holds */
     uint8_t *base[PTX_BASE_COUNT];
+    uintptr_t to_step;      /* from an instruction to its step in the plan; 0: none (ramp.h) */
+    struct ptx_ramp *ramps; /* the plan's slots; NULL: no plan */
     enum ptx_stop stop;
     uint64_t steps;      /* warp-instructions so far */
     uint64_t counted;    /* of these, already in run->instructions */
@@ -167,6 +172,9 @@ struct ptx_run {
     uint32_t shared_reserved; /* where that starts, after the program's own */
     uint64_t local_stride;
     uint32_t threads;       /* a block */
+    const struct ptx_plan *plan;                     /* of the kernel; NULL: none */
+    uint32_t row;                                    /* lanes of a row, a power of two: ramp.h */
+    uint32_t columns[PTX_LANES], rows[PTX_LANES];    /* of each lane */
     uint32_t cluster[3];    /* blocks */
     uint32_t cluster_count; /* their product */
     struct ptx_order order;

@@ -3,6 +3,7 @@
  * Groups of lanes: splitting, meeting, exiting, taking turns. See exec.h.
  */
 #include "emu/ptx/exec/exec.h"
+#include "emu/ptx/exec/ramp.h"
 #include "emu/ptx/parse/module.h"
 
 #include <stdlib.h>
@@ -88,6 +89,9 @@ void ptx_warp_set_frame(struct ptx_warp *w, struct ptx_frame *frame)
 {
     w->frame = frame;
     w->base[PTX_BASE_FRAME] = frame ? frame->registers : NULL;
+    w->to_step = w->ramps && frame == w->first
+                     ? (uintptr_t)w->run->plan->steps - (uintptr_t)w->run->code->insns
+                     : 0;
 }
 
 static void take(struct ptx_warp *w, int index)

@@ -6,6 +6,7 @@
  */
 #include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/handlers/memory.h"
+#include "emu/ptx/handlers/ramp.h"
 
 #include <string.h>
 
@@ -161,6 +162,27 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
     return i->count > 1 ? ((const ptx_op *)i->extra)[k] : i->dst;
 }
 
+/* Host memory of lane 0's address, where the addresses are a ramp and all that they span is
+ * accessible; NULL: look at each lane. A load may read for lanes that have exited, a store may not
+ * write for them. */
+static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
+                                  const struct ptx_ramp *r, unsigned whole, bool write)
+{
+    int64_t low, high;
+    uint64_t first = r->base + (uint64_t)i->imm;
+    uint64_t end = i->type2 == PTX_U32 ? 1ull << 32 : 1ull << 60;
+
+    if (!(r->state & PTX_RAMP_KNOWN) || !ptx_ramp_is_whole(w) || !ptx_ramp_reach(w, r, &low, &high))
+        return NULL;
+    if (write && (w->mask != 0xffffffffu || w->run->launch->drop))
+        return NULL;
+    if (first >= end || (int64_t)first + low < 0 || first + (uint64_t)high >= end ||
+        (first | (uint64_t)r->x | (uint64_t)r->y) & (whole - 1) ||
+        !is_held(w, i, write, first + (uint64_t)low, first + (uint64_t)high + whole))
+        return NULL;
+    return (i->space == PTX_SPACE_SHARED ? w->block->shared : NULL) + first;
+}
+
 /* M: the element in memory, R: the register's. */
 #define LOAD(M, R)                                                                                 \
     static void spread_##M##_##R(struct ptx_warp *w, ptx_op op, M value)                           \
@@ -212,6 +234,54 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
             else                                                                                   \
                 each_##M##_##R(w, op, &at, k *(unsigned)sizeof(M));                                \
         }                                                                                          \
+    }                                                                                              \
+    static inline void line_##M##_##R(R *d, const uint8_t *from, int64_t x, unsigned count)        \
+    {                                                                                              \
+        const M *m = (const M *)(const void *)from;                                                \
+        R first = (R)m[0];                                                                         \
+        if (x == (int64_t)sizeof(M))                                                               \
+            PTX_INDEPENDENT for (unsigned l = 0; l < count; l++) d[l] = (R)m[l];                   \
+        else if (x == 0)                                                                           \
+            for (unsigned l = 0; l < count; l++)                                                   \
+                d[l] = first;                                                                      \
+        else                                                                                       \
+            for (unsigned l = 0; l < count; l++)                                                   \
+                d[l] = (R) * (const M *)(const void *)(from + (int64_t)l * x);                     \
+    }                                                                                              \
+    static void lines_##M##_##R(unsigned row, R *d, const uint8_t *from, const struct ptx_ramp *r) \
+    {                                                                                              \
+        if (row == PTX_LANES) {                                                                    \
+            line_##M##_##R(d, from, r->x, PTX_LANES);                                              \
+        } else if (row == 16) {                                                                    \
+            line_##M##_##R(d, from, r->x, 16);                                                     \
+            line_##M##_##R(d + 16, from + r->y, r->x, 16);                                         \
+        } else {                                                                                   \
+            for (unsigned l = 0; l < PTX_LANES; l += row, from += r->y)                            \
+                line_##M##_##R(d + l, from, r->x, row);                                            \
+        }                                                                                          \
+    }                                                                                              \
+    static void ramp_load_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                  \
+    {                                                                                              \
+        const struct ptx_step *s = ptx_step_of(w, i);                                              \
+        const struct ptx_ramp r = w->ramps[s->a];                                                  \
+        const uint8_t *from = place_ramp(w, i, &r, (unsigned)sizeof(M) * i->count, false);         \
+        if (!from) {                                                                               \
+            ptx_ramp_run_spread(w, i);                                                             \
+            return;                                                                                \
+        }                                                                                          \
+        for (unsigned k = 0; k < i->count; k++, from += sizeof(M)) {                               \
+            ptx_op op = element(i, k);                                                             \
+            unsigned slot = s->slots[s->reads + k];                                                \
+            if (op == PTX_OP_NONE)                                                                 \
+                continue;                                                                          \
+            if (slot != PTX_SLOT_LANES && ptx_ramp_is_same(&r)) {                                  \
+                ptx_ramp_set(&w->ramps[slot], (R) * (const M *)(const void *)from, 0, 0);          \
+                continue;                                                                          \
+            }                                                                                      \
+            R *d = ptx_lanes(w, op);                                                               \
+            w->ramps[slot].state = PTX_RAMP_SPREAD;                                                \
+            lines_##M##_##R(w->run->row, d, from, &r);                                             \
+        }                                                                                          \
     }
 
 #define STORE(M, R)                                                                                \
@@ -241,6 +311,44 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
                     unsigned l = (unsigned)__builtin_ctz(left);                                    \
                     ((M *)(void *)at_lane(&at, l))[k] = (M)a[l];                                   \
                 }                                                                                  \
+        }                                                                                          \
+    }                                                                                              \
+    static inline void put_line_##M##_##R(uint8_t *to, const R *a, int64_t x, unsigned count)      \
+    {                                                                                              \
+        M *m = (M *)(void *)to;                                                                    \
+        if (x == (int64_t)sizeof(M))                                                               \
+            PTX_INDEPENDENT for (unsigned l = 0; l < count; l++) m[l] = (M)a[l];                   \
+        else                                                                                       \
+            for (unsigned l = 0; l < count; l++)                                                   \
+                *(M *)(void *)(to + (int64_t)l * x) = (M)a[l];                                     \
+    }                                                                                              \
+    static void put_lines_##M##_##R(unsigned row, uint8_t *to, const R *a,                         \
+                                    const struct ptx_ramp *r)                                      \
+    {                                                                                              \
+        if (row == PTX_LANES) {                                                                    \
+            put_line_##M##_##R(to, a, r->x, PTX_LANES);                                            \
+        } else if (row == 16) {                                                                    \
+            put_line_##M##_##R(to, a, r->x, 16);                                                   \
+            put_line_##M##_##R(to + r->y, a + 16, r->x, 16);                                       \
+        } else {                                                                                   \
+            for (unsigned l = 0; l < PTX_LANES; l += row, to += r->y)                              \
+                put_line_##M##_##R(to, a + l, r->x, row);                                          \
+        }                                                                                          \
+    }                                                                                              \
+    static void ramp_store_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                 \
+    {                                                                                              \
+        const struct ptx_step *s = ptx_step_of(w, i);                                              \
+        const struct ptx_ramp *r = &w->ramps[s->a];                                                \
+        uint8_t *to = place_ramp(w, i, r, (unsigned)sizeof(M) * i->count, true);                   \
+        if (!to) {                                                                                 \
+            ptx_ramp_run_spread(w, i);                                                             \
+            return;                                                                                \
+        }                                                                                          \
+        for (unsigned k = 0; k < i->count; k++, to += sizeof(M)) {                                 \
+            struct ptx_ramp *value = &w->ramps[s->slots[k]];                                       \
+            if (!(value->state & PTX_RAMP_SPREAD))                                                 \
+                ptx_ramp_spread(w, value);                                                         \
+            put_lines_##M##_##R(w->run->row, to, ptx_lanes(w, element(i, k)), r);                  \
         }                                                                                          \
     }
 
@@ -306,4 +414,37 @@ const struct ptx_entry PTX_TABLE(ptx_access_entries)[] = {
     {PTX_ALU_PARAM, PTX_U32, param_uint32_t_uint32_t},
     {PTX_ALU_PARAM, PTX_U64, param_uint64_t_uint64_t},
     {0, 0, 0},
+};
+
+#define RAMP(OP, TYPE, RULE, fn)                                                                   \
+    {                                                                                              \
+        PTX_ALU_##OP, PTX_##TYPE, PTX_RAMP_##RULE, {0}, ramp_##fn                                  \
+    }
+
+const struct ptx_ramp_entry PTX_TABLE(ptx_ramp_access_entries)[] = {
+    RAMP(LOAD_16, U8, LOAD, load_uint8_t_uint16_t),
+    RAMP(LOAD_32, U8, LOAD, load_uint8_t_uint32_t),
+    RAMP(LOAD_64, U8, LOAD, load_uint8_t_uint64_t),
+    RAMP(LOAD_16, U16, LOAD, load_uint16_t_uint16_t),
+    RAMP(LOAD_32, U16, LOAD, load_uint16_t_uint32_t),
+    RAMP(LOAD_64, U16, LOAD, load_uint16_t_uint64_t),
+    RAMP(LOAD_32, U32, LOAD, load_uint32_t_uint32_t),
+    RAMP(LOAD_64, U32, LOAD, load_uint32_t_uint64_t),
+    RAMP(LOAD_64, U64, LOAD, load_uint64_t_uint64_t),
+    RAMP(LOAD_16, S8, LOAD, load_int8_t_uint16_t),
+    RAMP(LOAD_32, S8, LOAD, load_int8_t_uint32_t),
+    RAMP(LOAD_64, S8, LOAD, load_int8_t_uint64_t),
+    RAMP(LOAD_32, S16, LOAD, load_int16_t_uint32_t),
+    RAMP(LOAD_64, S16, LOAD, load_int16_t_uint64_t),
+    RAMP(LOAD_64, S32, LOAD, load_int32_t_uint64_t),
+    RAMP(STORE_16, U8, STORE, store_uint8_t_uint16_t),
+    RAMP(STORE_32, U8, STORE, store_uint8_t_uint32_t),
+    RAMP(STORE_64, U8, STORE, store_uint8_t_uint64_t),
+    RAMP(STORE_16, U16, STORE, store_uint16_t_uint16_t),
+    RAMP(STORE_32, U16, STORE, store_uint16_t_uint32_t),
+    RAMP(STORE_64, U16, STORE, store_uint16_t_uint64_t),
+    RAMP(STORE_32, U32, STORE, store_uint32_t_uint32_t),
+    RAMP(STORE_64, U32, STORE, store_uint32_t_uint64_t),
+    RAMP(STORE_64, U64, STORE, store_uint64_t_uint64_t),
+    {.op = PTX_ALU_COUNT},
 };

@@ -9,6 +9,8 @@
 #include "emu/ptx/exec/exec.h"
 #include "emu/ptx/exec/grid.h"
 #include "emu/ptx/exec/heap.h"
+#include "emu/ptx/exec/ramp.h"
+#include "emu/ptx/launch/plan.h"
 #include "emu/ptx/parse/module.h"
 #include "emu/ptx/launch/parallel_launch.h"
 #include "emu/ptx/check/watching.h"
@@ -32,19 +34,22 @@ struct ptx_grid {
     size_t capacity;
 };
 
+/* In the kernel itself by the plan, if there is one; in what it calls, instruction by instruction. */
 static void execute(struct ptx_warp *w)
 {
     while (w->stop == PTX_STOP_NONE) {
         const struct ptx_insn *i = w->pc++;
+        const struct ptx_step *step = w->to_step ? ptx_step_of(w, i) : NULL;
+        ptx_op guard = step ? step->guard : i->guard;
         uint32_t mask = w->active;
         w->steps++;
-        if (i->guard != PTX_OP_NONE) {
-            mask &= ptx_pred(w, i->guard);
+        if (guard != PTX_OP_NONE) {
+            mask &= ptx_pred(w, guard);
             if (!mask)
                 continue;
         }
         w->mask = mask;
-        i->fn(w, i);
+        (step ? step->fn : i->fn)(w, i);
     }
 }
 
@@ -328,6 +333,18 @@ static bool take_workspace(struct ptx_run *run)
     return true;
 }
 
+/* Rows of a block that are shorter than a warp are rows of its ramps, if they fit. */
+static void set_rows(struct ptx_run *run)
+{
+    uint32_t x = run->launch->block[0];
+
+    run->row = x < PTX_LANES && !(x & (x - 1)) ? x : PTX_LANES;
+    for (unsigned l = 0; l < PTX_LANES; l++) {
+        run->columns[l] = l % run->row;
+        run->rows[l] = l / run->row;
+    }
+}
+
 int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *instructions_out)
 {
     static uint64_t grid_ids;
@@ -345,6 +362,7 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
         return status;
     run.code = (const struct ptx_code *)launch->function; /* info is its first member */
     run.threads = launch->block[0] * launch->block[1] * launch->block[2];
+    set_rows(&run);
     run.shared_static = align_up(run.code->info.shared_size,
                                  run.code->dynamic_align > 16 ? run.code->dynamic_align : 16);
     place_reserved(&run);
@@ -352,7 +370,9 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     run.grid_id = __atomic_add_fetch(&grid_ids, 1, __ATOMIC_RELAXED);
     blocks.count =
         (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / run.cluster_count;
-    bool ok = take_workspace(&run) && ptx_watching_begin(&run) && ptx_run_blocks(&run);
+    bool ok = take_workspace(&run) && ptx_watching_begin(&run);
+    run.plan = ok && !run.is_observed ? ptx_plan_of(&run) : NULL;
+    ok = ok && ptx_run_blocks(&run);
     ptx_watching_end(&run);
     ok = ptx_parallel_launch_finish(&run) && ok;
     ptx_heap_free(run.workspace);
