@@ -174,6 +174,7 @@ struct ptx_run {
     uint32_t threads;       /* a block */
     const struct ptx_plan *plan;                     /* of the kernel; NULL: none */
     uint32_t row;                                    /* lanes of a row, a power of two: ramp.h */
+    uint32_t last_column, last_row;                  /* of a warp */
     uint32_t columns[PTX_LANES], rows[PTX_LANES];    /* of each lane */
     uint32_t cluster[3];    /* blocks */
     uint32_t cluster_count; /* their product */
@@ -193,6 +194,12 @@ struct ptx_run {
     struct ptx_watching *watching;       /* the observer's own: emu/ptx/check/watching.h */
     struct ptx_bound *images;            /* of the handles met so far: emu/ptx/texture/image.c */
 };
+
+/* Returns how many lanes a mask has; mostly all. */
+static inline uint32_t ptx_lane_count(uint32_t mask)
+{
+    return mask == 0xffffffffu ? PTX_LANES : (uint32_t)__builtin_popcount(mask);
+}
 
 /* Has the driver said that [start, end) may be accessed? False: ask it. */
 static inline bool ptx_extent_find(const struct ptx_run *run, bool write, uint64_t start,

@@ -81,7 +81,11 @@ void ptx_spare_frames_free(struct ptx_warp *w)
 
 void ptx_warp_count(struct ptx_warp *w)
 {
-    w->run->instructions += (w->steps - w->counted) * (unsigned)__builtin_popcount(w->active);
+    uint64_t steps = w->steps - w->counted;
+
+    if (!steps)
+        return;
+    w->run->instructions += steps * ptx_lane_count(w->active);
     w->counted = w->steps;
 }
 
@@ -266,8 +270,8 @@ void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
     ptx_warp_count(w);
     w->active &= ~lanes;
     w->alive &= ~lanes;
-    w->block->alive -= (uint32_t)__builtin_popcount(lanes);
-    w->block->cluster->alive -= (uint32_t)__builtin_popcount(lanes);
+    w->block->alive -= ptx_lane_count(lanes);
+    w->block->cluster->alive -= ptx_lane_count(lanes);
     if (!w->active)
         drop_current(w);
     leave_joins(w, lanes);

@@ -248,7 +248,8 @@ static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
             for (unsigned l = 0; l < count; l++)                                                   \
                 d[l] = (R) * (const M *)(const void *)(from + (int64_t)l * x);                     \
     }                                                                                              \
-    static void lines_##M##_##R(unsigned row, R *d, const uint8_t *from, const struct ptx_ramp *r) \
+    static __attribute__((noinline)) void lines_##M##_##R(                                         \
+        unsigned row, R *d, const uint8_t *from, const struct ptx_ramp *r)                         \
     {                                                                                              \
         if (row == PTX_LANES) {                                                                    \
             line_##M##_##R(d, from, r->x, PTX_LANES);                                              \
@@ -260,28 +261,41 @@ static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
                 line_##M##_##R(d + l, from, r->x, row);                                            \
         }                                                                                          \
     }                                                                                              \
+    static void ramp_element_##M##_##R(struct ptx_warp *w, unsigned slot, ptx_op op,               \
+                                       const uint8_t *from, const struct ptx_ramp *r)              \
+    {                                                                                              \
+        unsigned row = w->run->row;                                                                \
+        if (ptx_ramp_is_same(r) && slot != PTX_SLOT_LANES) {                                       \
+            ptx_ramp_set(&w->ramps[slot], (R) * (const M *)(const void *)from, 0, 0);              \
+            return;                                                                                \
+        }                                                                                          \
+        w->ramps[slot].state = PTX_RAMP_SPREAD;                                                    \
+        if (r->x == (int64_t)sizeof(M) && (row == PTX_LANES || r->y == r->x * row))                \
+            line_##M##_##R(ptx_lanes(w, op), from, (int64_t)sizeof(M), PTX_LANES);                 \
+        else                                                                                       \
+            lines_##M##_##R(row, ptx_lanes(w, op), from, r);                                       \
+    }                                                                                              \
+    static __attribute__((noinline)) void ramp_elements_##M##_##R(                                 \
+        struct ptx_warp *w, const struct ptx_insn *i, const uint8_t *from)                         \
+    {                                                                                              \
+        const struct ptx_step *s = ptx_step_of(w, i);                                              \
+        const struct ptx_ramp r = w->ramps[s->a]; /* it may be among what is written */            \
+        for (unsigned k = 0; k < i->count; k++)                                                    \
+            if (element(i, k) != PTX_OP_NONE)                                                      \
+                ramp_element_##M##_##R(w, s->slots[1 + k], element(i, k), from + k * sizeof(M),    \
+                                       &r);                                                        \
+    }                                                                                              \
     static void ramp_load_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                  \
     {                                                                                              \
         const struct ptx_step *s = ptx_step_of(w, i);                                              \
-        const struct ptx_ramp r = w->ramps[s->a];                                                  \
-        const uint8_t *from = place_ramp(w, i, &r, (unsigned)sizeof(M) * i->count, false);         \
-        if (!from) {                                                                               \
+        const struct ptx_ramp *r = &w->ramps[s->a];                                                \
+        const uint8_t *from = place_ramp(w, i, r, (unsigned)sizeof(M) * i->count, false);          \
+        if (!from)                                                                                 \
             ptx_ramp_run_spread(w, i);                                                             \
-            return;                                                                                \
-        }                                                                                          \
-        for (unsigned k = 0; k < i->count; k++, from += sizeof(M)) {                               \
-            ptx_op op = element(i, k);                                                             \
-            unsigned slot = s->slots[s->reads + k];                                                \
-            if (op == PTX_OP_NONE)                                                                 \
-                continue;                                                                          \
-            if (slot != PTX_SLOT_LANES && ptx_ramp_is_same(&r)) {                                  \
-                ptx_ramp_set(&w->ramps[slot], (R) * (const M *)(const void *)from, 0, 0);          \
-                continue;                                                                          \
-            }                                                                                      \
-            R *d = ptx_lanes(w, op);                                                               \
-            w->ramps[slot].state = PTX_RAMP_SPREAD;                                                \
-            lines_##M##_##R(w->run->row, d, from, &r);                                             \
-        }                                                                                          \
+        else if (i->count == 1 && i->dst != PTX_OP_NONE)                                           \
+            ramp_element_##M##_##R(w, s->slots[1], i->dst, from, r);                               \
+        else                                                                                       \
+            ramp_elements_##M##_##R(w, i, from);                                                   \
     }
 
 #define STORE(M, R)                                                                                \
@@ -322,8 +336,8 @@ static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
             for (unsigned l = 0; l < count; l++)                                                   \
                 *(M *)(void *)(to + (int64_t)l * x) = (M)a[l];                                     \
     }                                                                                              \
-    static void put_lines_##M##_##R(unsigned row, uint8_t *to, const R *a,                         \
-                                    const struct ptx_ramp *r)                                      \
+    static __attribute__((noinline)) void put_lines_##M##_##R(                                     \
+        unsigned row, uint8_t *to, const R *a, const struct ptx_ramp *r)                           \
     {                                                                                              \
         if (row == PTX_LANES) {                                                                    \
             put_line_##M##_##R(to, a, r->x, PTX_LANES);                                            \
@@ -335,21 +349,30 @@ static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
                 put_line_##M##_##R(to, a + l, r->x, row);                                          \
         }                                                                                          \
     }                                                                                              \
+    static void ramp_put_##M##_##R(struct ptx_warp *w, struct ptx_ramp *value, ptx_op op,          \
+                                   uint8_t *to, const struct ptx_ramp *r)                          \
+    {                                                                                              \
+        unsigned row = w->run->row;                                                                \
+        if (!(value->state & PTX_RAMP_SPREAD))                                                     \
+            ptx_ramp_spread(w, value);                                                             \
+        if (r->x == (int64_t)sizeof(M) && (row == PTX_LANES || r->y == r->x * row))                \
+            put_line_##M##_##R(to, ptx_lanes(w, op), (int64_t)sizeof(M), PTX_LANES);               \
+        else                                                                                       \
+            put_lines_##M##_##R(row, to, ptx_lanes(w, op), r);                                     \
+    }                                                                                              \
     static void ramp_store_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                 \
     {                                                                                              \
         const struct ptx_step *s = ptx_step_of(w, i);                                              \
         const struct ptx_ramp *r = &w->ramps[s->a];                                                \
         uint8_t *to = place_ramp(w, i, r, (unsigned)sizeof(M) * i->count, true);                   \
-        if (!to) {                                                                                 \
+        if (!to)                                                                                   \
             ptx_ramp_run_spread(w, i);                                                             \
-            return;                                                                                \
-        }                                                                                          \
-        for (unsigned k = 0; k < i->count; k++, to += sizeof(M)) {                                 \
-            struct ptx_ramp *value = &w->ramps[s->slots[k]];                                       \
-            if (!(value->state & PTX_RAMP_SPREAD))                                                 \
-                ptx_ramp_spread(w, value);                                                         \
-            put_lines_##M##_##R(w->run->row, to, ptx_lanes(w, element(i, k)), r);                  \
-        }                                                                                          \
+        else if (i->count == 1)                                                                    \
+            ramp_put_##M##_##R(w, &w->ramps[s->slots[0]], i->dst, to, r);                          \
+        else                                                                                       \
+            for (unsigned k = 0; k < i->count; k++)                                                \
+                ramp_put_##M##_##R(w, &w->ramps[s->slots[k]], element(i, k), to + k * sizeof(M),   \
+                                   r);                                                             \
     }
 
 #define BY_REGISTER(ACCESS)                                                                        \

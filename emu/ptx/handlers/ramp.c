@@ -244,28 +244,27 @@ static void param(struct ptx_warp *w, const struct ptx_insn *i)
 /* ---- comparisons ---- */
 
 /* The least and the greatest lane, as numbers; false: some wrap. Numbers of 64 bits are below 2^62. */
-static bool bounds(const struct ptx_warp *w, const struct ptx_ramp *r, ptx_type type, int64_t *low,
-                   int64_t *high)
+static inline __attribute__((always_inline)) bool bounds(const struct ptx_warp *w,
+                                                         const struct ptx_ramp *r, bool is_wide,
+                                                         bool is_signed, int64_t *low,
+                                                         int64_t *high)
 {
     const int64_t most = 1ll << 62;
-    uint64_t first;
-    bool is_near = ptx_ramp_reach(w, r, low, high);
+    uint64_t first = r->base;
 
-    if (ptx_type_size(type) == 4) {
-        if (!widen(w, r, ptx_type_class(type) == 's', &first))
-            return false;
-    } else {
-        first = r->base;
-        if (!is_near || (int64_t)first >= most || (int64_t)first < 0 || (int64_t)first + *low < 0)
-            return false;
-    }
+    if (!is_wide && !widen(w, r, is_signed, &first))
+        return false;
+    if (!ptx_ramp_reach(w, r, low, high))
+        return false;
+    if (is_wide && (first >= (uint64_t)most || (int64_t)first + *low < 0))
+        return false;
     *low += (int64_t)first;
     *high += (int64_t)first;
     return true;
 }
 
 /* 1 or 0: of all lanes; -1: it depends on the lane. */
-static int compare(unsigned how, int64_t a_low, int64_t a_high, int64_t b_low, int64_t b_high)
+static inline int compare(unsigned how, int64_t a_low, int64_t a_high, int64_t b_low, int64_t b_high)
 {
     bool less = a_high < b_low, more = a_low > b_high;
     bool at_most = a_high <= b_low, at_least = a_low >= b_high;
@@ -295,12 +294,9 @@ static uint32_t combined(unsigned how, uint32_t bits, uint32_t other)
                                     : bits;
 }
 
-#define SETP(N, TYPE)                                                                              \
-    static void setp_##N(struct ptx_warp *w, const struct ptx_insn *i)                             \
-    {                                                                                              \
-        setp(w, i, TYPE);                                                                          \
-    }
-static inline void setp(struct ptx_warp *w, const struct ptx_insn *i, ptx_type type)
+static inline __attribute__((always_inline)) void setp(struct ptx_warp *w,
+                                                       const struct ptx_insn *i, bool is_wide,
+                                                       bool is_signed)
 {
     const struct ptx_step *s = ptx_step_of(w, i);
     const struct ptx_ramp *a = &w->ramps[s->a];
@@ -309,8 +305,8 @@ static inline void setp(struct ptx_warp *w, const struct ptx_insn *i, ptx_type t
     unsigned how = PTX_MODE(i) >> 4;
     int all = -1;
 
-    if (a->state & b->state & PTX_RAMP_KNOWN && bounds(w, a, type, &a_low, &a_high) &&
-        bounds(w, b, type, &b_low, &b_high))
+    if (a->state & b->state & PTX_RAMP_KNOWN && bounds(w, a, is_wide, is_signed, &a_low, &a_high) &&
+        bounds(w, b, is_wide, is_signed, &b_low, &b_high))
         all = compare(PTX_MODE(i) & 15, a_low, a_high, b_low, b_high);
     if (all < 0) {
         ptx_ramp_run_spread(w, i);
@@ -321,9 +317,21 @@ static inline void setp(struct ptx_warp *w, const struct ptx_insn *i, ptx_type t
     ptx_set_pred(w, i->dst, combined(how, bits, other));
     ptx_set_pred(w, i->dst2, combined(how, ~bits, other));
 }
-SETP(u32, PTX_U32)
-SETP(s32, PTX_S32)
-SETP(64, PTX_U64)
+
+static void setp_u32(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    setp(w, i, false, false);
+}
+
+static void setp_s32(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    setp(w, i, false, true);
+}
+
+static void setp_64(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    setp(w, i, true, false);
+}
 
 /* ---- the table ---- */
 

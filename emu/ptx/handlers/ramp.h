@@ -40,13 +40,13 @@ static inline void ptx_ramp_set(struct ptx_ramp *r, uint64_t base, int64_t x, in
 static inline bool ptx_ramp_reach(const struct ptx_warp *w, const struct ptx_ramp *r, int64_t *low,
                                   int64_t *high)
 {
-    const int64_t far = 1ll << 48;
+    const uint64_t far = 1ull << 48;
 
     *low = *high = 0;
-    if (r->x >= far || r->x <= -far || r->y >= far || r->y <= -far)
+    if (((uint64_t)r->x + far) >> 49 || ((uint64_t)r->y + far) >> 49)
         return false;
-    int64_t across = r->x * (int64_t)(w->run->row - 1);
-    int64_t down = r->y * (int64_t)(PTX_LANES / w->run->row - 1);
+    int64_t across = r->x * (int64_t)w->run->last_column;
+    int64_t down = r->y * (int64_t)w->run->last_row;
     *low = (across < 0 ? across : 0) + (down < 0 ? down : 0);
     *high = (across > 0 ? across : 0) + (down > 0 ? down : 0);
     return true;

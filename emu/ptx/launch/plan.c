@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans: which registers of a kernel may be ramps. A register may be one if some instruction that
- * knows ramps can make it one, by what its sources may be; the guess may be wrong in both ways, for
- * what a register is shows when the instruction is executed. Registers that no instruction can make
- * a ramp cost nothing.
+ * Plans: which registers of a kernel may be ramps: those that are written by instructions which
+ * know ramps alone, and make ramps of what their sources may be. Whether a register is a ramp shows
+ * when the instruction is executed. Registers that cannot be ramps cost nothing.
  */
 #include "emu/ptx/launch/plan.h"
 
@@ -31,6 +30,7 @@ struct cell {
     uint8_t size; /* of a lane; 0: not known */
     bool is_written; /* before it is read, by all threads: its first value does not matter */
     bool is_used;    /* before */
+    bool is_lanes;   /* something writes it that knows no ramps */
     uint16_t slot;
 };
 
@@ -240,32 +240,46 @@ static const struct ptx_ramp_entry *entry_of(const struct ptx_insn *i)
     return ptx_ramp_handler(i->fn);
 }
 
-static bool raise_kind(struct cell *c, enum kind kind, unsigned size)
+/* Begins with the best: what is written may be the same in all lanes, if instructions that know ramps
+ * write it. */
+static void assume_best(struct planner *p)
 {
-    if (!c || !size || kind <= c->kind)
-        return false;
-    c->kind = (uint8_t)kind;
-    c->size = (uint8_t)size;
-    return true;
+    for (uint32_t k = 0; k < p->code->insn_count; k++) {
+        const struct ptx_insn *i = &p->code->insns[k];
+        const struct ptx_ramp_entry *e = entry_of(i);
+        struct operands o = operands_of(i);
+        uint8_t size[4] = {0};
+        bool knows = e && sizes_of(i, e, size) && size[0];
+        for (unsigned n = 0; n < o.write_count; n++) {
+            struct cell *c = cell_of(p, o.writes[n]);
+            if (!c)
+                continue;
+            c->is_lanes |= !knows;
+            c->kind = c->is_lanes ? LANES : SAME;
+            c->size = size[0];
+        }
+    }
 }
 
-/* One look at every instruction; true: something came out that others may build upon. */
-static bool spread_kinds(struct planner *p)
+/* One look at every instruction; true: something is less than it was, and what is built upon it. */
+static bool lower_kinds(struct planner *p)
 {
     bool any = false;
 
     for (uint32_t k = 0; k < p->code->insn_count; k++) {
         const struct ptx_insn *i = &p->code->insns[k];
         const struct ptx_ramp_entry *e = entry_of(i);
-        uint8_t size[4];
-        if (!e || !sizes_of(i, e, size) || e->rule == PTX_RAMP_STORE)
+        struct operands o = operands_of(i);
+        if (!e || !o.write_count)
             continue;
         enum kind kind = kind_of_result(p, i, e);
-        if (e->rule != PTX_RAMP_LOAD || i->count == 1)
-            any |= raise_kind(cell_of(p, i->dst), kind, size[0]);
-        else
-            for (unsigned n = 0; n < i->count; n++)
-                any |= raise_kind(cell_of(p, ((const ptx_op *)i->extra)[n]), kind, size[0]);
+        for (unsigned n = 0; n < o.write_count; n++) {
+            struct cell *c = cell_of(p, o.writes[n]);
+            if (!c || kind >= c->kind)
+                continue;
+            c->kind = (uint8_t)kind;
+            any = true;
+        }
     }
     return any;
 }
@@ -408,7 +422,8 @@ static void make_step(struct planner *p, const struct ptx_insn *i, struct ptx_st
     if (!e || !sizes_of(i, e, size))
         return;
     enum kind kind = e->rule == PTX_RAMP_LOAD ? kind_of(p, i->src[0]) : kind_of_result(p, i, e);
-    if (kind == LANES)
+    bool needs_slot = e->rule < PTX_RAMP_LOAD;
+    if (kind == LANES || (needs_slot && lanes_slot(p, i->dst) == PTX_SLOT_LANES))
         return;
     step->d = cell_of(p, i->dst) ? cell_of(p, i->dst)->slot : PTX_SLOT_LANES;
     step->a = slot_of(p, e->rule == PTX_RAMP_PARAM ? PTX_OP_NONE : i->src[0], size[1]);
@@ -506,7 +521,8 @@ static struct ptx_plan *make_plan(struct planner *p)
 
     if (!fits(p))
         return NULL;
-    while (spread_kinds(p))
+    assume_best(p);
+    while (lower_kinds(p))
         ;
     for (uint32_t k = 0; k < p->cell_count; k++)
         count += p->cells[k].kind != LANES;

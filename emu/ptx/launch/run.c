@@ -34,23 +34,47 @@ struct ptx_grid {
     size_t capacity;
 };
 
-/* In the kernel itself by the plan, if there is one; in what it calls, instruction by instruction. */
-static void execute(struct ptx_warp *w)
+/* In the kernel itself, by its plan. */
+static void execute_plan(struct ptx_warp *w)
 {
-    while (w->stop == PTX_STOP_NONE) {
+    const uintptr_t to_step = w->to_step;
+
+    do {
+        const struct ptx_insn *i = w->pc;
+        const struct ptx_step *step = (const struct ptx_step *)((uintptr_t)i + to_step);
+        uint32_t mask = w->active;
+        w->pc = i + 1;
+        w->steps++;
+        if (step->guard != PTX_OP_NONE)
+            mask &= ptx_pred(w, step->guard);
+        w->mask = mask;
+        if (mask)
+            step->fn(w, i);
+    } while (w->stop == PTX_STOP_NONE && w->to_step == to_step);
+}
+
+/* In functions that the kernel calls, and where there is no plan. */
+static void execute_plain(struct ptx_warp *w)
+{
+    do {
         const struct ptx_insn *i = w->pc++;
-        const struct ptx_step *step = w->to_step ? ptx_step_of(w, i) : NULL;
-        ptx_op guard = step ? step->guard : i->guard;
         uint32_t mask = w->active;
         w->steps++;
-        if (guard != PTX_OP_NONE) {
-            mask &= ptx_pred(w, guard);
-            if (!mask)
-                continue;
-        }
+        if (i->guard != PTX_OP_NONE)
+            mask &= ptx_pred(w, i->guard);
         w->mask = mask;
-        (step ? step->fn : i->fn)(w, i);
-    }
+        if (mask)
+            i->fn(w, i);
+    } while (w->stop == PTX_STOP_NONE && !w->to_step);
+}
+
+static void execute(struct ptx_warp *w)
+{
+    while (w->stop == PTX_STOP_NONE)
+        if (w->to_step)
+            execute_plan(w);
+        else
+            execute_plain(w);
 }
 
 uint64_t ptx_progress(void)
@@ -339,6 +363,8 @@ static void set_rows(struct ptx_run *run)
     uint32_t x = run->launch->block[0];
 
     run->row = x < PTX_LANES && !(x & (x - 1)) ? x : PTX_LANES;
+    run->last_column = run->row - 1;
+    run->last_row = PTX_LANES / run->row - 1;
     for (unsigned l = 0; l < PTX_LANES; l++) {
         run->columns[l] = l % run->row;
         run->rows[l] = l / run->row;
