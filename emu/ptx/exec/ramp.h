@@ -31,6 +31,7 @@ struct ptx_ramp {
     ptx_op op;     /* where the lanes are */
     uint8_t size;  /* of a lane, bytes */
     uint8_t state;
+    uint8_t extent; /* of the launch, where it pointed last, used as an address */
 };
 
 /* Slots that every plan has. */

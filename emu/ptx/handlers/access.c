@@ -162,25 +162,50 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
     return i->count > 1 ? ((const ptx_op *)i->extra)[k] : i->dst;
 }
 
+/* Tests whether the launch may access [low, end). Mostly it is where this register pointed before. */
+static inline bool is_held_again(struct ptx_warp *w, struct ptx_ramp *r, bool write, uint64_t low,
+                                 uint64_t end)
+{
+    const struct ptx_run *run = w->run;
+    const struct ptx_extent *e = &run->extents[write][r->extent];
+
+    if (low >= e->start && end <= e->end)
+        return true;
+    for (unsigned k = 0; k < PTX_EXTENT_COUNT; k++) {
+        e = &run->extents[write][k];
+        if (low >= e->start && end <= e->end) {
+            r->extent = (uint8_t)k;
+            return true;
+        }
+    }
+    return !run->launch->is_accessible && !((low | end) >> 60);
+}
+
 /* Host memory of lane 0's address, where the addresses are a ramp and all that they span is
  * accessible; NULL: look at each lane. A load may read for lanes that have exited, a store may not
  * write for them. */
-static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
-                                  const struct ptx_ramp *r, unsigned whole, bool write)
+static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i, struct ptx_ramp *r,
+                                  unsigned whole, bool write)
 {
-    int64_t low, high;
     uint64_t first = r->base + (uint64_t)i->imm;
-    uint64_t end = i->type2 == PTX_U32 ? 1ull << 32 : 1ull << 60;
+    int64_t low = 0, high = 0;
 
-    if (!(r->state & PTX_RAMP_KNOWN) || !ptx_ramp_is_whole(w) || !ptx_ramp_reach(w, r, &low, &high))
+    if (!(r->state & PTX_RAMP_KNOWN) || !ptx_ramp_is_whole(w))
         return NULL;
     if (write && (w->mask != 0xffffffffu || w->run->launch->drop))
         return NULL;
-    if (first >= end || (int64_t)first + low < 0 || first + (uint64_t)high >= end ||
-        (first | (uint64_t)r->x | (uint64_t)r->y) & (whole - 1) ||
-        !is_held(w, i, write, first + (uint64_t)low, first + (uint64_t)high + whole))
+    if (!ptx_ramp_is_same(r) && !ptx_ramp_reach(w, r, &low, &high))
         return NULL;
-    return (i->space == PTX_SPACE_SHARED ? w->block->shared : NULL) + first;
+    if ((first | (uint64_t)r->x | (uint64_t)r->y) & (whole - 1) || first >> 60 ||
+        (int64_t)first + low < 0)
+        return NULL;
+    if (i->space == PTX_SPACE_SHARED)
+        return first + (uint64_t)high + whole <= w->run->shared_size ? w->block->shared + first
+                                                                     : NULL;
+    if (i->type2 == PTX_U32 || !is_held_again(w, r, write, first + (uint64_t)low,
+                                              first + (uint64_t)high + whole))
+        return NULL;
+    return (uint8_t *)(uintptr_t)first;
 }
 
 /* M: the element in memory, R: the register's. */
@@ -244,6 +269,8 @@ static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
         else if (x == 0)                                                                           \
             for (unsigned l = 0; l < count; l++)                                                   \
                 d[l] = first;                                                                      \
+        else if (x == 2 * (int64_t)sizeof(M))                                                      \
+            PTX_INDEPENDENT for (unsigned l = 0; l < count; l++) d[l] = (R)m[2 * l];               \
         else                                                                                       \
             for (unsigned l = 0; l < count; l++)                                                   \
                 d[l] = (R) * (const M *)(const void *)(from + (int64_t)l * x);                     \
@@ -270,7 +297,9 @@ static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
             return;                                                                                \
         }                                                                                          \
         w->ramps[slot].state = PTX_RAMP_SPREAD;                                                    \
-        if (r->x == (int64_t)sizeof(M) && (row == PTX_LANES || r->y == r->x * row))                \
+        if (ptx_ramp_is_same(r))                                                                   \
+            line_##M##_##R(ptx_lanes(w, op), from, 0, PTX_LANES);                                  \
+        else if (r->x == (int64_t)sizeof(M) && (row == PTX_LANES || r->y == r->x * row))                \
             line_##M##_##R(ptx_lanes(w, op), from, (int64_t)sizeof(M), PTX_LANES);                 \
         else                                                                                       \
             lines_##M##_##R(row, ptx_lanes(w, op), from, r);                                       \
@@ -288,7 +317,7 @@ static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
     static void ramp_load_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                  \
     {                                                                                              \
         const struct ptx_step *s = ptx_step_of(w, i);                                              \
-        const struct ptx_ramp *r = &w->ramps[s->a];                                                \
+        struct ptx_ramp *r = &w->ramps[s->a];                                                      \
         const uint8_t *from = place_ramp(w, i, r, (unsigned)sizeof(M) * i->count, false);          \
         if (!from)                                                                                 \
             ptx_ramp_run_spread(w, i);                                                             \
@@ -360,19 +389,43 @@ static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i,
         else                                                                                       \
             put_lines_##M##_##R(row, to, ptx_lanes(w, op), r);                                     \
     }                                                                                              \
+    static void put_pairs_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i, uint8_t *to)     \
+    {                                                                                              \
+        const R *a = ptx_lanes(w, element(i, 0));                                                  \
+        const R *b = ptx_lanes(w, element(i, 1));                                                  \
+        M *m = (M *)(void *)to;                                                                    \
+        PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++)                                   \
+        {                                                                                          \
+            m[2 * l] = (M)a[l];                                                                    \
+            m[2 * l + 1] = (M)b[l];                                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static __attribute__((noinline)) void ramp_puts_##M##_##R(                                     \
+        struct ptx_warp *w, const struct ptx_insn *i, uint8_t *to, const struct ptx_ramp *r)       \
+    {                                                                                              \
+        const struct ptx_step *s = ptx_step_of(w, i);                                              \
+        unsigned row = w->run->row, whole = (unsigned)sizeof(M) * i->count;                        \
+        for (unsigned k = 0; k < i->count; k++)                                                    \
+            if (!(w->ramps[s->slots[k]].state & PTX_RAMP_SPREAD))                                  \
+                ptx_ramp_spread(w, &w->ramps[s->slots[k]]);                                        \
+        if (i->count == 2 && r->x == whole && (row == PTX_LANES || r->y == r->x * row)) {          \
+            put_pairs_##M##_##R(w, i, to);                                                         \
+            return;                                                                                \
+        }                                                                                          \
+        for (unsigned k = 0; k < i->count; k++)                                                    \
+            put_lines_##M##_##R(row, to + k * sizeof(M), ptx_lanes(w, element(i, k)), r);          \
+    }                                                                                              \
     static void ramp_store_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                 \
     {                                                                                              \
         const struct ptx_step *s = ptx_step_of(w, i);                                              \
-        const struct ptx_ramp *r = &w->ramps[s->a];                                                \
+        struct ptx_ramp *r = &w->ramps[s->a];                                                      \
         uint8_t *to = place_ramp(w, i, r, (unsigned)sizeof(M) * i->count, true);                   \
         if (!to)                                                                                   \
             ptx_ramp_run_spread(w, i);                                                             \
         else if (i->count == 1)                                                                    \
             ramp_put_##M##_##R(w, &w->ramps[s->slots[0]], i->dst, to, r);                          \
         else                                                                                       \
-            for (unsigned k = 0; k < i->count; k++)                                                \
-                ramp_put_##M##_##R(w, &w->ramps[s->slots[k]], element(i, k), to + k * sizeof(M),   \
-                                   r);                                                             \
+            ramp_puts_##M##_##R(w, i, to, r);                                                      \
     }
 
 #define BY_REGISTER(ACCESS)                                                                        \

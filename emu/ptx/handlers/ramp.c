@@ -124,29 +124,32 @@ PRODUCT(mad_32, uint32_t, int32_t, a->state & b->state & c->state, c->base, c->x
 PRODUCT(mad_64, uint64_t, int64_t, a->state & b->state & c->state, c->base, c->x, c->y)
 
 /* The lanes of a 32-bit ramp, as numbers, are a ramp of 64 bits if none of them wraps. */
-static inline bool widen(const struct ptx_warp *w, const struct ptx_ramp *r, bool is_signed,
-                         uint64_t *base)
+static inline __attribute__((always_inline)) bool widen(const struct ptx_warp *w,
+                                                        const struct ptx_ramp *r, bool is_signed,
+                                                        uint64_t *base)
 {
     int64_t first = is_signed ? (int32_t)r->base : (int64_t)r->base;
-    int64_t low, high;
+    int64_t across = r->x * (int64_t)w->run->last_column;
+    int64_t down = r->y * (int64_t)w->run->last_row;
+    int64_t low = first + (across < 0 ? across : 0) + (down < 0 ? down : 0);
+    int64_t high = first + (across > 0 ? across : 0) + (down > 0 ? down : 0);
 
-    ptx_ramp_reach(w, r, &low, &high);
     *base = (uint64_t)first;
-    return is_signed ? first + low >= INT32_MIN && first + high <= INT32_MAX
-                     : first + low >= 0 && first + high <= UINT32_MAX;
+    return is_signed ? low >= INT32_MIN && high <= INT32_MAX : low >= 0 && high <= UINT32_MAX;
 }
 
 #define WIDE(name, IS_SIGNED, STATES, BASE, X, Y)                                                  \
     static void name(struct ptx_warp *w, const struct ptx_insn *i)                                 \
     {                                                                                              \
-        uint64_t first, k;                                                                         \
+        uint64_t first;                                                                            \
         SOURCES(w, i);                                                                             \
-        if (RAMPS(w, STATES) && order(&a, &b) && widen(w, a, IS_SIGNED, &first) &&                 \
-            widen(w, b, IS_SIGNED, &k))                                                            \
+        if (RAMPS(w, STATES) && order(&a, &b) && widen(w, a, IS_SIGNED, &first)) {                 \
+            uint64_t k = IS_SIGNED ? (uint64_t)(int32_t)b->base : b->base;                         \
             ptx_ramp_set(d, first *k + BASE, (int64_t)((uint64_t)a->x * k + (uint64_t)X),          \
                          (int64_t)((uint64_t)a->y * k + (uint64_t)Y));                             \
-        else                                                                                       \
+        } else {                                                                                   \
             ptx_ramp_run_spread(w, i);                                                             \
+        }                                                                                          \
     }
 WIDE(mul_wide_u32, false, a->state & b->state, 0, 0, 0)
 WIDE(mul_wide_s32, true, a->state & b->state, 0, 0, 0)
@@ -286,6 +289,26 @@ static inline int compare(unsigned how, int64_t a_low, int64_t a_high, int64_t b
     }
 }
 
+static inline bool compare_same(unsigned how, uint64_t a, uint64_t b, bool is_wide, bool is_signed)
+{
+    bool less = !is_signed ? a < b : is_wide ? (int64_t)a < (int64_t)b : (int32_t)a < (int32_t)b;
+
+    switch (how) {
+    case PTX_CMP_EQ:
+        return a == b;
+    case PTX_CMP_NE:
+        return a != b;
+    case PTX_CMP_LT:
+        return less;
+    case PTX_CMP_LE:
+        return less || a == b;
+    case PTX_CMP_GT:
+        return !less && a != b;
+    default:
+        return !less;
+    }
+}
+
 static uint32_t combined(unsigned how, uint32_t bits, uint32_t other)
 {
     return how == PTX_COMBINE_AND   ? bits & other
@@ -305,7 +328,11 @@ static inline __attribute__((always_inline)) void setp(struct ptx_warp *w,
     unsigned how = PTX_MODE(i) >> 4;
     int all = -1;
 
-    if (a->state & b->state & PTX_RAMP_KNOWN && bounds(w, a, is_wide, is_signed, &a_low, &a_high) &&
+    if (!(a->state & b->state & PTX_RAMP_KNOWN))
+        all = -1;
+    else if (ptx_ramp_is_same(a) && ptx_ramp_is_same(b))
+        all = compare_same(PTX_MODE(i) & 15, a->base, b->base, is_wide, is_signed);
+    else if (bounds(w, a, is_wide, is_signed, &a_low, &a_high) &&
         bounds(w, b, is_wide, is_signed, &b_low, &b_high))
         all = compare(PTX_MODE(i) & 15, a_low, a_high, b_low, b_high);
     if (all < 0) {
@@ -328,9 +355,14 @@ static void setp_s32(struct ptx_warp *w, const struct ptx_insn *i)
     setp(w, i, false, true);
 }
 
-static void setp_64(struct ptx_warp *w, const struct ptx_insn *i)
+static void setp_u64(struct ptx_warp *w, const struct ptx_insn *i)
 {
     setp(w, i, true, false);
+}
+
+static void setp_s64(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    setp(w, i, true, true);
 }
 
 /* ---- the table ---- */
@@ -392,7 +424,7 @@ const struct ptx_ramp_entry PTX_TABLE(ptx_ramp_entries)[] = {
     ROW(FMA, F64, SAME, same, 8, 8, 8, 8),
     ROW(SETP, U32, COMPARE, setp_u32, 0, 4, 4),
     ROW(SETP, S32, COMPARE, setp_s32, 0, 4, 4),
-    ROW(SETP, U64, COMPARE, setp_64, 0, 8, 8),
-    ROW(SETP, S64, COMPARE, setp_64, 0, 8, 8),
+    ROW(SETP, U64, COMPARE, setp_u64, 0, 8, 8),
+    ROW(SETP, S64, COMPARE, setp_s64, 0, 8, 8),
     {.op = PTX_ALU_COUNT},
 };

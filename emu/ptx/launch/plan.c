@@ -31,6 +31,7 @@ struct cell {
     bool is_written; /* before it is read, by all threads: its first value does not matter */
     bool is_used;    /* before */
     bool is_lanes;   /* something writes it that knows no ramps */
+    bool is_wanted;  /* something reads it as a ramp */
     uint16_t slot;
 };
 
@@ -284,6 +285,47 @@ static bool lower_kinds(struct planner *p)
     return any;
 }
 
+/* Tests whether an instruction is executed by its handler of ramps. */
+static bool uses_ramps(const struct planner *p, const struct ptx_insn *i)
+{
+    const struct ptx_ramp_entry *e = entry_of(i);
+    const struct cell *to = cell_of(p, i->dst);
+    uint8_t size[4];
+
+    if (!e || !sizes_of(i, e, size))
+        return false;
+    if (e->rule == PTX_RAMP_LOAD)
+        return kind_of(p, i->src[0]) != LANES;
+    return kind_of_result(p, i, e) != LANES &&
+           (e->rule > PTX_RAMP_LOAD || (to && to->kind != LANES));
+}
+
+/* Marks what such an instruction reads as ramps; of a store, not the values. */
+static void mark_wanted(struct planner *p, const struct ptx_insn *i)
+{
+    for (unsigned k = 0; k < 3; k++)
+        if (cell_of(p, i->src[k]))
+            cell_of(p, i->src[k])->is_wanted = true;
+}
+
+/* What nobody reads as a ramp is none. True: there was such a register, so look again. */
+static bool drop_unwanted(struct planner *p)
+{
+    bool any = false;
+
+    for (uint32_t k = 0; k < p->cell_count; k++)
+        p->cells[k].is_wanted = false;
+    for (uint32_t k = 0; k < p->code->insn_count; k++)
+        if (uses_ramps(p, &p->code->insns[k]))
+            mark_wanted(p, &p->code->insns[k]);
+    for (uint32_t k = 0; k < p->cell_count; k++) {
+        struct cell *c = &p->cells[k];
+        any |= c->kind != LANES && !c->is_wanted;
+        c->kind = c->is_wanted ? c->kind : LANES;
+    }
+    return any;
+}
+
 /* ---- first values ---- */
 
 static bool ends_the_beginning(ptx_fn fn)
@@ -419,12 +461,9 @@ static void make_step(struct planner *p, const struct ptx_insn *i, struct ptx_st
     fill_slots(p, i, step);
     if (touches_ramps(step))
         step->fn = ptx_ramp_spread_handler();
-    if (!e || !sizes_of(i, e, size))
+    if (!uses_ramps(p, i))
         return;
-    enum kind kind = e->rule == PTX_RAMP_LOAD ? kind_of(p, i->src[0]) : kind_of_result(p, i, e);
-    bool needs_slot = e->rule < PTX_RAMP_LOAD;
-    if (kind == LANES || (needs_slot && lanes_slot(p, i->dst) == PTX_SLOT_LANES))
-        return;
+    sizes_of(i, e, size);
     step->d = cell_of(p, i->dst) ? cell_of(p, i->dst)->slot : PTX_SLOT_LANES;
     step->a = slot_of(p, e->rule == PTX_RAMP_PARAM ? PTX_OP_NONE : i->src[0], size[1]);
     step->b = slot_of(p, i->src[1], size[2]);
@@ -522,7 +561,7 @@ static struct ptx_plan *make_plan(struct planner *p)
     if (!fits(p))
         return NULL;
     assume_best(p);
-    while (lower_kinds(p))
+    while (lower_kinds(p) || drop_unwanted(p))
         ;
     for (uint32_t k = 0; k < p->cell_count; k++)
         count += p->cells[k].kind != LANES;
