@@ -90,19 +90,6 @@ static void fill_launch(struct ptx_warp *w)
         grid_id[l] = run->grid_id;
 }
 
-/* Those that are not the same in every block. */
-static const uint8_t of_block[] = {
-    PTX_SPECIAL_CTAID_X,         PTX_SPECIAL_CTAID_Y,         PTX_SPECIAL_CTAID_Z,
-    PTX_SPECIAL_CLUSTERID_X,     PTX_SPECIAL_CLUSTERID_Y,     PTX_SPECIAL_CLUSTERID_Z,
-    PTX_SPECIAL_CLUSTER_CTAID_X, PTX_SPECIAL_CLUSTER_CTAID_Y, PTX_SPECIAL_CLUSTER_CTAID_Z,
-    PTX_SPECIAL_SMID,
-};
-
-static bool is_of_block(unsigned id)
-{
-    return memchr(of_block, (int)id, sizeof(of_block)) != NULL;
-}
-
 static uint32_t block_value(const struct ptx_warp *w, enum ptx_special id)
 {
     const uint32_t *size = w->run->cluster;
@@ -119,16 +106,12 @@ static uint32_t block_value(const struct ptx_warp *w, enum ptx_special id)
 
 static void fill_block(struct ptx_warp *w)
 {
-    for (size_t k = 0; k < sizeof(of_block); k++)
-        fill32(w, of_block[k], block_value(w, of_block[k]));
+    for (unsigned id = 0; id < PTX_SPECIAL_COUNT; id++)
+        if (ptx_special_is_of_block(id))
+            fill32(w, id, block_value(w, id));
 }
 
 /* ---- ramps ---- */
-
-static enum ptx_special special_of(const struct ptx_ramp *r)
-{
-    return r->op / PTX_OP_UNIT * PTX_OP_UNIT / 128;
-}
 
 /* Finds out whether lanes that were filled in form a ramp. */
 static void measure_special(const struct ptx_warp *w, struct ptx_ramp *r)
@@ -157,7 +140,7 @@ static bool ramps_new(struct ptx_warp *w)
         return false;
     memcpy(w->ramps, plan->ramps, plan->ramp_count * sizeof(*w->ramps));
     for (uint32_t k = plan->special_first; k < plan->special_end; k++)
-        if (!is_of_block(special_of(&w->ramps[k])))
+        if (!ptx_special_is_of_block(ptx_special_of(w->ramps[k].op)))
             measure_special(w, &w->ramps[k]);
     return true;
 }
@@ -170,12 +153,13 @@ static void ramps_start(struct ptx_warp *w)
            plan->reset_count * sizeof(*w->ramps));
     for (uint32_t k = plan->special_first; k < plan->special_end; k++) {
         struct ptx_ramp *r = &w->ramps[k];
-        if (!is_of_block(special_of(r)))
+        if (!ptx_special_is_of_block(ptx_special_of(r->op)))
             continue;
-        r->base = block_value(w, special_of(r));
+        r->base = block_value(w, ptx_special_of(r->op));
         r->x = r->y = 0;
         r->state = PTX_RAMP_KNOWN;
     }
+    w->repeats = w->block->cluster->is_used;
 }
 
 static void drop_frames(struct ptx_warp *w, struct ptx_frame *f, uint32_t lanes)

@@ -76,6 +76,7 @@ struct ptx_warp {
     uint8_t *base[PTX_BASE_COUNT];
     uintptr_t to_step;      /* from an instruction to its step in the plan; 0: none (ramp.h) */
     struct ptx_ramp *ramps; /* the plan's slots; NULL: no plan */
+    bool repeats;           /* it ran another block before */
     enum ptx_stop stop;
     uint64_t steps;      /* warp-instructions so far */
     uint64_t counted;    /* of these, already in run->instructions */
@@ -167,6 +168,7 @@ struct ptx_run {
     bool faulted;
     uint64_t instructions; /* thread-instructions */
     uint64_t steps;        /* warp-instructions */
+    uint64_t progress;     /* of these, not yet in ptx_progress() */
     uint32_t shared_static;
     uint32_t shared_size;     /* with what is reserved */
     uint32_t shared_reserved; /* where that starts, after the program's own */

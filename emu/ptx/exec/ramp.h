@@ -69,6 +69,11 @@ struct ptx_plan {
     uint32_t special_end;
     struct ptx_stretch *clears; /* lanes of other registers that must begin as zeros */
     uint32_t clear_count;
+    /* The kernel begins with so many instructions that cannot do anything but compute, and those of
+     * them that come to something else in another block: the others need not be executed again. */
+    uint32_t lead;
+    uint32_t *again;
+    uint32_t again_count;
     bool shows_specials; /* functions are called, which look at lanes of special registers */
 };
 

@@ -75,6 +75,19 @@ static inline ptx_op ptx_special_op(enum ptx_special id)
     return (ptx_op)id * 128u | PTX_BASE_SPECIAL;
 }
 
+/* Do its lanes hold another value in another block of the same launch? */
+static inline bool ptx_special_is_of_block(unsigned id)
+{
+    return (id >= PTX_SPECIAL_CTAID_X && id <= PTX_SPECIAL_CTAID_Z) || id == PTX_SPECIAL_SMID ||
+           (id >= PTX_SPECIAL_CLUSTERID_X && id <= PTX_SPECIAL_CLUSTERID_Z) ||
+           (id >= PTX_SPECIAL_CLUSTER_CTAID_X && id <= PTX_SPECIAL_CLUSTER_CTAID_Z);
+}
+
+static inline unsigned ptx_special_of(ptx_op op)
+{
+    return op / 128u;
+}
+
 /* Registers that a read instruction fetches: PTX_FETCH_* or -1. */
 enum ptx_fetch {
     PTX_FETCH_CLOCK,

@@ -8,6 +8,12 @@
 
 #include <string.h>
 
+/* A ramp's numbers are written one by one and read at once: as a pair they would be read before they
+ * have arrived. */
+#ifndef __clang__
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
 /* ---- lanes ---- */
 
 static void spread_words(const struct ptx_run *run, const struct ptx_ramp *r, uint32_t *d)

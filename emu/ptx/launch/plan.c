@@ -32,6 +32,8 @@ struct cell {
     bool is_used;    /* before */
     bool is_lanes;   /* something writes it that knows no ramps */
     bool is_wanted;  /* something reads it as a ramp */
+    bool is_of_launch; /* the same in all blocks */
+    uint32_t writers;
     uint16_t slot;
 };
 
@@ -161,7 +163,7 @@ static struct cell *cell_of(const struct planner *p, ptx_op op)
 
 static enum kind kind_of_special(ptx_op op)
 {
-    unsigned id = op / PTX_OP_UNIT * PTX_OP_UNIT / 128;
+    unsigned id = ptx_special_of(op);
 
     if (id >= PTX_SPECIAL_COUNT || id == PTX_SPECIAL_IS_EXPLICIT_CLUSTER ||
         (id >= PTX_SPECIAL_LANEMASK_EQ && id <= PTX_SPECIAL_LANEMASK_GT))
@@ -360,6 +362,54 @@ static void mark_written(struct planner *p)
     }
 }
 
+/* ---- the lead ---- */
+
+/* Instructions that write registers and do nothing else. */
+static bool only_computes(const struct ptx_insn *i)
+{
+    bool is_store;
+
+    return ptx_handler_is(i->fn) && !is_access(i, &is_store) && i->guard == PTX_OP_NONE &&
+           !(i->flags & (PTX_F_CARRY_IN | PTX_F_CARRY_OUT));
+}
+
+/* Is it the same in all blocks? Of registers: one instruction alone writes it, before it is read. */
+static bool is_of_launch(const struct planner *p, ptx_op op)
+{
+    const struct cell *c = cell_of(p, op);
+
+    if (c)
+        return c->is_of_launch;
+    return !is_in(op, PTX_BASE_SPECIAL) || !ptx_special_is_of_block(ptx_special_of(op));
+}
+
+/* Finds out how long the lead is, and which of its instructions are to be executed for each block:
+ * those whose numbers are in `again`, which has room for all. */
+static uint32_t find_lead(struct planner *p, uint32_t *again, uint32_t *again_count)
+{
+    uint32_t k;
+
+    for (k = 0; k < p->code->insn_count; k++) {
+        struct operands o = operands_of(&p->code->insns[k]);
+        for (unsigned n = 0; n < o.write_count; n++)
+            if (cell_of(p, o.writes[n]))
+                cell_of(p, o.writes[n])->writers++;
+    }
+    *again_count = 0;
+    for (k = 0; k < p->code->insn_count && only_computes(&p->code->insns[k]); k++) {
+        struct operands o = operands_of(&p->code->insns[k]);
+        struct cell *c = o.write_count == 1 ? cell_of(p, o.writes[0]) : NULL;
+        bool is_same = c && c->is_written && c->writers == 1;
+        for (unsigned n = 0; n < o.read_count; n++)
+            is_same = is_same && is_of_launch(p, o.reads[n]);
+        if (is_same)
+            c->is_of_launch = true;
+        else
+            again[(*again_count)++] = k;
+    }
+    return k;
+}
+
 /* ---- slots ---- */
 
 static uint32_t number_registers(struct planner *p, uint32_t slot, bool are_written)
@@ -534,14 +584,16 @@ static struct ptx_plan *plan_new(struct planner *p, const struct ptx_step *steps
     size_t step_bytes = p->code->insn_count * sizeof(*steps);
     size_t ramp_count = p->register_end + p->fixed_count;
     size_t clears_max = (p->cell_count + 1) / 2 + 1;
-    struct ptx_plan *plan = calloc(1, sizeof(*plan) + step_bytes + ramp_count * sizeof(struct ptx_ramp) +
-                                          clears_max * sizeof(struct ptx_stretch));
+    struct ptx_plan *plan =
+        calloc(1, sizeof(*plan) + step_bytes + ramp_count * sizeof(struct ptx_ramp) +
+                      clears_max * sizeof(struct ptx_stretch) + p->code->insn_count * sizeof(uint32_t));
 
     if (!plan)
         return NULL;
     plan->steps = (struct ptx_step *)(plan + 1);
     plan->ramps = (struct ptx_ramp *)(plan->steps + p->code->insn_count);
     plan->clears = (struct ptx_stretch *)(plan->ramps + ramp_count);
+    plan->again = (uint32_t *)(plan->clears + clears_max);
     memcpy(plan->steps, steps, step_bytes);
     plan->ramp_count = (uint32_t)ramp_count;
     plan->reset_count = p->reset_end - PTX_SLOT_FIRST;
@@ -550,6 +602,7 @@ static struct ptx_plan *plan_new(struct planner *p, const struct ptx_step *steps
     plan->shows_specials = p->has_calls;
     fill_ramps(p, plan);
     fill_clears(p, plan);
+    plan->lead = find_lead(p, plan->again, &plan->again_count);
     return plan;
 }
 

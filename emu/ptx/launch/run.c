@@ -34,11 +34,27 @@ struct ptx_grid {
     size_t capacity;
 };
 
+/* Passes over the kernel's first instructions in a warp that has executed them for another block. */
+static void repeat_lead(struct ptx_warp *w)
+{
+    const struct ptx_plan *plan = w->run->plan;
+    const struct ptx_insn *insns = w->run->code->insns;
+
+    w->mask = w->active;
+    for (uint32_t k = 0; k < plan->again_count; k++)
+        plan->steps[plan->again[k]].fn(w, insns + plan->again[k]);
+    w->pc += plan->lead;
+    w->steps += plan->lead;
+    w->repeats = false;
+}
+
 /* In the kernel itself, by its plan. */
 static void execute_plan(struct ptx_warp *w)
 {
     const uintptr_t to_step = w->to_step;
 
+    if (w->repeats)
+        repeat_lead(w);
     do {
         const struct ptx_insn *i = w->pc;
         const struct ptx_step *step = (const struct ptx_step *)((uintptr_t)i + to_step);
@@ -86,7 +102,13 @@ uint64_t ptx_progress(void)
 static void note_progress(const struct ptx_warp *w, uint64_t before)
 {
     if (w->stop != PTX_STOP_YIELD || !w->polls || w->changes)
-        atomic_fetch_add_explicit(&progress, w->steps - before, memory_order_relaxed);
+        w->run->progress += w->steps - before;
+}
+
+static void publish_progress(struct ptx_run *run)
+{
+    atomic_fetch_add_explicit(&progress, run->progress, memory_order_relaxed);
+    run->progress = 0;
 }
 
 static bool run_slice(struct ptx_warp *w)
@@ -141,6 +163,7 @@ static bool run_round(struct ptx_run *run, struct ptx_block *block)
         if (w->stop != PTX_STOP_YIELD || !w->polls)
             block->polled = false;
     }
+    publish_progress(run);
     return ran;
 }
 
