@@ -31,7 +31,7 @@ struct ptx_ramp {
     ptx_op op;     /* where the lanes are */
     uint8_t size;  /* of a lane, bytes */
     uint8_t state;
-    uint8_t extent; /* of the launch, where it pointed last, used as an address */
+    uint8_t extent[2]; /* of the launch, where it pointed to be read, and to be written, last */
 };
 
 /* Slots that every plan has. */

@@ -162,42 +162,47 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
     return i->count > 1 ? ((const ptx_op *)i->extra)[k] : i->dst;
 }
 
-/* Tests whether the launch may access [low, end). Mostly it is where this register pointed before. */
-static inline bool is_held_again(struct ptx_warp *w, struct ptx_ramp *r, bool write, uint64_t low,
-                                 uint64_t end)
+static __attribute__((noinline)) bool find_extent(struct ptx_warp *w, struct ptx_ramp *r,
+                                                  bool write, uint64_t low, uint64_t end)
 {
     const struct ptx_run *run = w->run;
-    const struct ptx_extent *e = &run->extents[write][r->extent];
 
-    if (low >= e->start && end <= e->end)
-        return true;
     for (unsigned k = 0; k < PTX_EXTENT_COUNT; k++) {
-        e = &run->extents[write][k];
+        const struct ptx_extent *e = &run->extents[write][k];
         if (low >= e->start && end <= e->end) {
-            r->extent = (uint8_t)k;
+            r->extent[write] = (uint8_t)k;
             return true;
         }
     }
     return !run->launch->is_accessible && !((low | end) >> 60);
 }
 
+/* Tests whether the launch may access [low, end). Mostly it is where this register pointed before. */
+static inline bool is_held_again(struct ptx_warp *w, struct ptx_ramp *r, bool write, uint64_t low,
+                                 uint64_t end)
+{
+    const struct ptx_extent *e = &w->run->extents[write][r->extent[write]];
+
+    return (low >= e->start && end <= e->end) || find_extent(w, r, write, low, end);
+}
+
 /* Host memory of lane 0's address, where the addresses are a ramp and all that they span is
  * accessible; NULL: look at each lane. A load may read for lanes that have exited, a store may not
  * write for them. */
-static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i, struct ptx_ramp *r,
-                                  unsigned whole, bool write)
+static inline __attribute__((always_inline)) uint8_t *
+place_ramp(struct ptx_warp *w, const struct ptx_insn *i, struct ptx_ramp *r, unsigned whole,
+           bool write)
 {
     uint64_t first = r->base + (uint64_t)i->imm;
     int64_t low = 0, high = 0;
 
-    if (!(r->state & PTX_RAMP_KNOWN) || !ptx_ramp_is_whole(w))
-        return NULL;
-    if (write && (w->mask != 0xffffffffu || w->run->launch->drop))
+    if (!(r->state & PTX_RAMP_KNOWN) || !ptx_ramp_is_whole(w) ||
+        (write && (w->mask != 0xffffffffu || w->run->launch->drop)))
         return NULL;
     if (!ptx_ramp_is_same(r) && !ptx_ramp_reach(w, r, &low, &high))
         return NULL;
-    if ((first | (uint64_t)r->x | (uint64_t)r->y) & (whole - 1) || first >> 60 ||
-        (int64_t)first + low < 0)
+    if (((first | (uint64_t)r->x | (uint64_t)r->y) & (whole - 1)) | first >> 60 |
+        ((first + (uint64_t)low) >> 63))
         return NULL;
     if (i->space == PTX_SPACE_SHARED)
         return first + (uint64_t)high + whole <= w->run->shared_size ? w->block->shared + first
@@ -288,21 +293,30 @@ static inline uint8_t *place_ramp(struct ptx_warp *w, const struct ptx_insn *i, 
                 line_##M##_##R(d + l, from, r->x, row);                                            \
         }                                                                                          \
     }                                                                                              \
-    static void ramp_element_##M##_##R(struct ptx_warp *w, unsigned slot, ptx_op op,               \
-                                       const uint8_t *from, const struct ptx_ramp *r)              \
+    static __attribute__((noinline)) void row_of_##M##_##R(R *d, const uint8_t *from)              \
+    {                                                                                              \
+        line_##M##_##R(d, from, (int64_t)sizeof(M), PTX_LANES);                                    \
+    }                                                                                              \
+    static __attribute__((noinline)) void same_of_##M##_##R(R *d, const uint8_t *from)             \
+    {                                                                                              \
+        line_##M##_##R(d, from, 0, PTX_LANES);                                                     \
+    }                                                                                              \
+    static inline void ramp_element_##M##_##R(struct ptx_warp *w, unsigned slot, ptx_op op,        \
+                                              const uint8_t *from, const struct ptx_ramp *r)       \
     {                                                                                              \
         unsigned row = w->run->row;                                                                \
+        R *d = ptx_lanes(w, op);                                                                   \
         if (ptx_ramp_is_same(r) && slot != PTX_SLOT_LANES) {                                       \
             ptx_ramp_set(&w->ramps[slot], (R) * (const M *)(const void *)from, 0, 0);              \
             return;                                                                                \
         }                                                                                          \
         w->ramps[slot].state = PTX_RAMP_SPREAD;                                                    \
         if (ptx_ramp_is_same(r))                                                                   \
-            line_##M##_##R(ptx_lanes(w, op), from, 0, PTX_LANES);                                  \
-        else if (r->x == (int64_t)sizeof(M) && (row == PTX_LANES || r->y == r->x * row))                \
-            line_##M##_##R(ptx_lanes(w, op), from, (int64_t)sizeof(M), PTX_LANES);                 \
+            same_of_##M##_##R(d, from);                                                            \
+        else if (r->x == (int64_t)sizeof(M) && (row == PTX_LANES || r->y == r->x * row))           \
+            row_of_##M##_##R(d, from);                                                             \
         else                                                                                       \
-            lines_##M##_##R(row, ptx_lanes(w, op), from, r);                                       \
+            lines_##M##_##R(row, d, from, r);                                                      \
     }                                                                                              \
     static __attribute__((noinline)) void ramp_elements_##M##_##R(                                 \
         struct ptx_warp *w, const struct ptx_insn *i, const uint8_t *from)                         \

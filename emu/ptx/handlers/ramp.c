@@ -129,19 +129,30 @@ PRODUCT(mul_64, uint64_t, int64_t, a->state & b->state, 0, 0, 0)
 PRODUCT(mad_32, uint32_t, int32_t, a->state & b->state & c->state, c->base, c->x, c->y)
 PRODUCT(mad_64, uint64_t, int64_t, a->state & b->state & c->state, c->base, c->x, c->y)
 
+/* The least and the greatest lane of a 32-bit ramp, as numbers; false: some lanes wrap. */
+static inline __attribute__((always_inline)) bool bounds32(const struct ptx_warp *w,
+                                                           const struct ptx_ramp *r, bool is_signed,
+                                                           int64_t *low, int64_t *high)
+{
+    *low = *high = is_signed ? (int32_t)r->base : (int64_t)r->base;
+    if (ptx_ramp_is_same(r))
+        return true;
+    int64_t across = r->x * (int64_t)w->run->last_column;
+    int64_t down = r->y * (int64_t)w->run->last_row;
+    *(across < 0 ? low : high) += across;
+    *(down < 0 ? low : high) += down;
+    return is_signed ? *low >= INT32_MIN && *high <= INT32_MAX : *low >= 0 && *high <= UINT32_MAX;
+}
+
 /* The lanes of a 32-bit ramp, as numbers, are a ramp of 64 bits if none of them wraps. */
 static inline __attribute__((always_inline)) bool widen(const struct ptx_warp *w,
                                                         const struct ptx_ramp *r, bool is_signed,
                                                         uint64_t *base)
 {
-    int64_t first = is_signed ? (int32_t)r->base : (int64_t)r->base;
-    int64_t across = r->x * (int64_t)w->run->last_column;
-    int64_t down = r->y * (int64_t)w->run->last_row;
-    int64_t low = first + (across < 0 ? across : 0) + (down < 0 ? down : 0);
-    int64_t high = first + (across > 0 ? across : 0) + (down > 0 ? down : 0);
+    int64_t low, high;
 
-    *base = (uint64_t)first;
-    return is_signed ? low >= INT32_MIN && high <= INT32_MAX : low >= 0 && high <= UINT32_MAX;
+    *base = is_signed ? (uint64_t)(int32_t)r->base : r->base;
+    return bounds32(w, r, is_signed, &low, &high);
 }
 
 #define WIDE(name, IS_SIGNED, STATES, BASE, X, Y)                                                  \
@@ -252,23 +263,18 @@ static void param(struct ptx_warp *w, const struct ptx_insn *i)
 
 /* ---- comparisons ---- */
 
-/* The least and the greatest lane, as numbers; false: some wrap. Numbers of 64 bits are below 2^62. */
+/* The same for any ramp. Numbers of 64 bits are below 2^62. */
 static inline __attribute__((always_inline)) bool bounds(const struct ptx_warp *w,
                                                          const struct ptx_ramp *r, bool is_wide,
                                                          bool is_signed, int64_t *low,
                                                          int64_t *high)
 {
-    const int64_t most = 1ll << 62;
-    uint64_t first = r->base;
-
-    if (!is_wide && !widen(w, r, is_signed, &first))
+    if (!is_wide)
+        return bounds32(w, r, is_signed, low, high);
+    if (r->base >> 62 || !ptx_ramp_reach(w, r, low, high) || (int64_t)r->base + *low < 0)
         return false;
-    if (!ptx_ramp_reach(w, r, low, high))
-        return false;
-    if (is_wide && (first >= (uint64_t)most || (int64_t)first + *low < 0))
-        return false;
-    *low += (int64_t)first;
-    *high += (int64_t)first;
+    *low += (int64_t)r->base;
+    *high += (int64_t)r->base;
     return true;
 }
 

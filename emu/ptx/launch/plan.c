@@ -33,6 +33,7 @@ struct cell {
     bool is_lanes;   /* something writes it that knows no ramps */
     bool is_wanted;  /* something reads it as a ramp */
     bool is_of_launch; /* the same in all blocks */
+    bool is_named;     /* some instruction has to do with it */
     uint32_t writers;
     uint16_t slot;
 };
@@ -559,22 +560,51 @@ static void fill_ramps(const struct planner *p, struct ptx_plan *plan)
     }
 }
 
-/* Lanes in the frame that must begin as zeros: of registers that are never ramps. */
-static void fill_clears(const struct planner *p, struct ptx_plan *plan)
+/* Marks the registers that instructions have something to do with. */
+static void mark_named(struct planner *p)
 {
-    uint32_t step;
+    for (uint32_t k = 0; k < p->code->insn_count; k++) {
+        const struct ptx_insn *i = &p->code->insns[k];
+        struct operands o = operands_of(i);
+        add(&o, i->guard, false);
+        for (unsigned n = 0; n < o.read_count; n++)
+            if (cell_of(p, o.reads[n]))
+                cell_of(p, o.reads[n])->is_named = true;
+        for (unsigned n = 0; n < o.write_count; n++)
+            if (cell_of(p, o.writes[n]))
+                cell_of(p, o.writes[n])->is_named = true;
+    }
+}
 
-    for (uint32_t k = 0; k < p->cell_count; k += step) {
+/* Returns the units of the register at `k`, whose size may not be known: up to the next one then. */
+static uint32_t units_at(const struct planner *p, uint32_t k)
+{
+    uint32_t end = k + 1;
+
+    if (p->cells[k].size)
+        return p->cells[k].size * PTX_LANES / PTX_OP_UNIT;
+    while (end < p->cell_count && !p->cells[end].is_named)
+        end++;
+    return end - k;
+}
+
+/* Lanes in the frame that must begin as zeros: of registers that are never ramps. */
+static void fill_clears(struct planner *p, struct ptx_plan *plan)
+{
+    uint32_t units;
+
+    mark_named(p);
+    for (uint32_t k = 0; k < p->cell_count; k += units) {
         const struct cell *c = &p->cells[k];
-        bool is_left = c->slot || c->is_written;
-        step = is_left ? c->size * PTX_LANES / PTX_OP_UNIT : 1;
-        if (is_left)
+        units = c->is_named ? units_at(p, k) : 1;
+        if (!c->is_named || c->slot || c->is_written)
             continue;
         struct ptx_stretch *last = plan->clear_count ? &plan->clears[plan->clear_count - 1] : NULL;
         if (last && last->start + last->size == k * PTX_OP_UNIT)
-            last->size += PTX_OP_UNIT;
+            last->size += units * PTX_OP_UNIT;
         else
-            plan->clears[plan->clear_count++] = (struct ptx_stretch){k * PTX_OP_UNIT, PTX_OP_UNIT};
+            plan->clears[plan->clear_count++] =
+                (struct ptx_stretch){k * PTX_OP_UNIT, units * PTX_OP_UNIT};
     }
 }
 
