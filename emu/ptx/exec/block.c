@@ -139,9 +139,8 @@ static bool ramps_new(struct ptx_warp *w)
     if (!w->ramps)
         return false;
     memcpy(w->ramps, plan->ramps, plan->ramp_count * sizeof(*w->ramps));
-    for (uint32_t k = plan->special_first; k < plan->special_end; k++)
-        if (!ptx_special_is_of_block(ptx_special_of(w->ramps[k].op)))
-            measure_special(w, &w->ramps[k]);
+    for (uint32_t k = plan->special_launch; k < plan->special_end; k++)
+        measure_special(w, &w->ramps[k]);
     return true;
 }
 
@@ -151,10 +150,8 @@ static void ramps_start(struct ptx_warp *w)
 
     memcpy(w->ramps + PTX_SLOT_FIRST, plan->ramps + PTX_SLOT_FIRST,
            plan->reset_count * sizeof(*w->ramps));
-    for (uint32_t k = plan->special_first; k < plan->special_end; k++) {
+    for (uint32_t k = plan->special_first; k < plan->special_launch; k++) {
         struct ptx_ramp *r = &w->ramps[k];
-        if (!ptx_special_is_of_block(ptx_special_of(r->op)))
-            continue;
         r->base = block_value(w, ptx_special_of(r->op));
         r->x = r->y = 0;
         r->state = PTX_RAMP_KNOWN;
@@ -318,7 +315,8 @@ void ptx_block_start(struct ptx_block *block, const uint32_t id[3])
 
     if (block->cluster->is_used)
         clear(run, block);
-    memset(block->shared, 0, run->shared_size);
+    if (run->shared_size)
+        memset(block->shared, 0, run->shared_size);
     ptx_tensor_memory_reset(block);
     memcpy(block->id, id, sizeof(block->id));
     block->alive = run->threads;

@@ -122,6 +122,8 @@ void ptx_warp_park(struct ptx_warp *w, enum ptx_group_state state, uint32_t wait
 
 static int next_ready(const struct ptx_warp *w, int after)
 {
+    if (w->used_groups == 1)
+        return w->groups[0].state == PTX_GROUP_READY ? 0 : -1;
     unsigned start = (unsigned)(after + 1) % PTX_LANES;
     /* From `start` upwards and around. */
     uint64_t turned = ((uint64_t)w->used_groups << PTX_LANES | w->used_groups) >> start;
@@ -265,6 +267,17 @@ static void wake_syncs(struct ptx_warp *w)
     }
 }
 
+/* The last lanes of a warp exit, and nothing of it is left: no group, no join, no frame but the
+ * first. */
+static void exit_last(struct ptx_warp *w)
+{
+    w->used_groups = 0;
+    w->groups[0].state = PTX_GROUP_FREE;
+    w->first->inside = 0;
+    w->waits = true;
+    w->stop = PTX_STOP_SWITCH;
+}
+
 void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
 {
     ptx_warp_count(w);
@@ -272,6 +285,10 @@ void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
     w->alive &= ~lanes;
     w->block->alive -= ptx_lane_count(lanes);
     w->block->cluster->alive -= ptx_lane_count(lanes);
+    if (!w->alive && w->used_groups == 1 && !w->open_joins && w->frame == w->first) {
+        exit_last(w);
+        return;
+    }
     if (!w->active)
         drop_current(w);
     leave_joins(w, lanes);

@@ -53,7 +53,7 @@ struct planner {
     size_t fixed_count, fixed_capacity;
     uint32_t reset_end;     /* slots of registers that begin as zeros end here */
     uint32_t register_end;  /* slots of registers; specials follow, then constants */
-    uint32_t special_end;
+    uint32_t special_launch, special_end;
     bool has_calls;
 };
 
@@ -463,15 +463,24 @@ static uint16_t lanes_slot(struct planner *p, ptx_op op)
     return is_ramp_special(op) ? fixed_slot(p, op, 4) : PTX_SLOT_LANES;
 }
 
+static void number_specials(struct planner *p, bool are_of_block)
+{
+    for (uint32_t k = 0; k < p->code->insn_count; k++) {
+        struct operands o = operands_of(&p->code->insns[k]);
+        for (unsigned n = 0; n < o.read_count; n++)
+            if (is_ramp_special(o.reads[n]) &&
+                ptx_special_is_of_block(ptx_special_of(o.reads[n])) == are_of_block)
+                lanes_slot(p, o.reads[n]);
+    }
+}
+
 static void number_all(struct planner *p)
 {
     p->reset_end = number_registers(p, PTX_SLOT_FIRST, false);
     p->register_end = number_registers(p, p->reset_end, true);
-    for (uint32_t k = 0; k < p->code->insn_count; k++) {
-        struct operands o = operands_of(&p->code->insns[k]);
-        for (unsigned n = 0; n < o.read_count; n++)
-            lanes_slot(p, o.reads[n]);
-    }
+    number_specials(p, true);
+    p->special_launch = p->register_end + (uint32_t)p->fixed_count;
+    number_specials(p, false);
     p->special_end = p->register_end + (uint32_t)p->fixed_count;
 }
 
@@ -520,6 +529,22 @@ static void make_step(struct planner *p, const struct ptx_insn *i, struct ptx_st
     step->b = slot_of(p, i->src[1], size[2]);
     step->c = slot_of(p, i->src[2], size[3]);
     step->fn = e->fn;
+}
+
+#define ROW_MAX 64 /* of steps: a launch is stopped between rows */
+
+/* Finds the rows, from their ends: of instructions of the table, which have no other effect than on
+ * registers and memory. */
+static void find_rows(const struct planner *p, struct ptx_step *steps)
+{
+    unsigned row = 0;
+
+    for (uint32_t k = p->code->insn_count; k-- > 0;) {
+        const struct ptx_insn *i = &p->code->insns[k];
+        bool fits = i->guard == PTX_OP_NONE && ptx_handler_is(i->fn);
+        row = !fits ? 0 : row < ROW_MAX ? row + 1 : 1;
+        steps[k].row = (uint8_t)row;
+    }
 }
 
 /* ---- the whole ---- */
@@ -628,6 +653,7 @@ static struct ptx_plan *plan_new(struct planner *p, const struct ptx_step *steps
     plan->ramp_count = (uint32_t)ramp_count;
     plan->reset_count = p->reset_end - PTX_SLOT_FIRST;
     plan->special_first = p->register_end;
+    plan->special_launch = p->special_launch;
     plan->special_end = p->special_end;
     plan->shows_specials = p->has_calls;
     fill_ramps(p, plan);
@@ -659,6 +685,7 @@ static struct ptx_plan *make_plan(struct planner *p)
         make_step(p, &p->code->insns[k], &steps[k]);
         p->has_calls |= p->code->insns[k].fn == ptx_run_call;
     }
+    find_rows(p, steps);
     struct ptx_plan *plan = plan_new(p, steps);
     free(steps);
     return plan;

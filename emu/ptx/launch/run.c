@@ -48,6 +48,20 @@ static void repeat_lead(struct ptx_warp *w)
     w->repeats = false;
 }
 
+/* Steps that go on to the next one, or end the launch; pc and steps are past the first already. */
+static inline void execute_row(struct ptx_warp *w, const struct ptx_insn *i,
+                               const struct ptx_step *step)
+{
+    uint32_t left = step->row;
+
+    w->pc = i + left;
+    w->steps += left - 1;
+    for (; left && w->stop == PTX_STOP_NONE; left--, i++, step++)
+        step->fn(w, i);
+    w->pc -= left;
+    w->steps -= left;
+}
+
 /* In the kernel itself, by its plan. */
 static void execute_plan(struct ptx_warp *w)
 {
@@ -59,12 +73,14 @@ static void execute_plan(struct ptx_warp *w)
         const struct ptx_insn *i = w->pc;
         const struct ptx_step *step = (const struct ptx_step *)((uintptr_t)i + to_step);
         uint32_t mask = w->active;
-        w->pc = i + 1;
-        w->steps++;
         if (step->guard != PTX_OP_NONE)
             mask &= ptx_pred(w, step->guard);
         w->mask = mask;
-        if (mask)
+        w->pc = i + 1;
+        w->steps++;
+        if (step->row > 1)
+            execute_row(w, i, step);
+        else if (mask)
             step->fn(w, i);
     } while (w->stop == PTX_STOP_NONE && w->to_step == to_step);
 }
