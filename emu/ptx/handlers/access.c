@@ -187,8 +187,7 @@ static inline bool is_held_again(struct ptx_warp *w, struct ptx_ramp *r, bool wr
 }
 
 /* Host memory of lane 0's address, where the addresses are a ramp and all that they span is
- * accessible; NULL: look at each lane. A load may read for lanes that have exited, a store may not
- * write for them. */
+ * accessible; NULL: look at each lane. */
 static inline __attribute__((always_inline)) uint8_t *
 place_ramp(struct ptx_warp *w, const struct ptx_insn *i, struct ptx_ramp *r, unsigned whole,
            bool write)
@@ -333,7 +332,8 @@ place_ramp(struct ptx_warp *w, const struct ptx_insn *i, struct ptx_ramp *r, uns
         const struct ptx_step *s = ptx_step_of(w, i);                                              \
         struct ptx_ramp *r = &w->ramps[s->a];                                                      \
         const uint8_t *from = place_ramp(w, i, r, (unsigned)sizeof(M) * i->count, false);          \
-        if (!from)                                                                                 \
+        bool makes_ramp = ptx_ramp_is_same(r) && s->slots[1] != PTX_SLOT_LANES && i->count == 1;   \
+        if (!from || (w->mask != 0xffffffffu && !makes_ramp))                                      \
             ptx_ramp_run_spread(w, i);                                                             \
         else if (i->count == 1 && i->dst != PTX_OP_NONE)                                           \
             ramp_element_##M##_##R(w, s->slots[1], i->dst, from, r);                               \

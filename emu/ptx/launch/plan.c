@@ -244,6 +244,16 @@ static const struct ptx_ramp_entry *entry_of(const struct ptx_insn *i)
     return ptx_ramp_handler(i->fn);
 }
 
+/* A shuffle may read lanes that have exited, or never were: what they have is what they had. */
+static void keep_shuffled(struct planner *p)
+{
+    for (uint32_t k = 0; k < p->code->insn_count; k++) {
+        const struct ptx_insn *i = &p->code->insns[k];
+        if (i->fn == ptx_run_shuffle && cell_of(p, i->src[0]))
+            cell_of(p, i->src[0])->is_lanes = true;
+    }
+}
+
 /* Begins with the best: what is written may be the same in all lanes, if instructions that know ramps
  * write it. */
 static void assume_best(struct planner *p)
@@ -669,6 +679,7 @@ static struct ptx_plan *make_plan(struct planner *p)
 
     if (!fits(p))
         return NULL;
+    keep_shuffled(p);
     assume_best(p);
     while (lower_kinds(p) || drop_unwanted(p))
         ;

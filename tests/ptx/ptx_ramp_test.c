@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random programs with ramps (emu/ptx/exec/ramp.h) and without them: the same bytes, faults and
+ * counts. They compute addresses and indices as compilers do, beside what is no ramp, or stops being
+ * one: wrapped sums, lanes that go apart, exit, wait for one another, warps that are not full, and
+ * rows of blocks that are narrower than a warp.
+ */
+#include "base/random.h"
+#include "emu/ptx/ptx.h"
+#include "tests/unit/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRAMS = 300, WORDS = 8, WIDE = 5, SLOT = 96, BUFFER = 1 << 16, TEXT = 1 << 16 };
+
+static uint64_t state, seed_now;
+static char text[TEXT];
+static size_t used;
+static unsigned compared, finished;
+static unsigned labels;
+static uint8_t *in, *out;
+static size_t out_size;
+
+static unsigned pick(unsigned count)
+{
+    return (unsigned)(tsm_random(&state) >> 33) % count;
+}
+
+static void put(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void put(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    used += (size_t)vsnprintf(text + used, TEXT - used, format, args);
+    va_end(args);
+    if (used >= TEXT)
+        abort();
+}
+
+#define ONE_OF(...) one_of((const char *const[]){__VA_ARGS__, NULL})
+static const char *one_of(const char *const *list)
+{
+    unsigned count = 0;
+
+    while (list[count])
+        count++;
+    return list[pick(count)];
+}
+
+/* A register or a constant, of 32 bits. */
+static const char *word(void)
+{
+    static char texts[4][16];
+    static unsigned at;
+    char *t = texts[at++ % 4];
+    static const unsigned constants[] = {0, 1, 4, 31, 255, 4096, 0x7fffffff, 0xffffffff};
+
+    if (pick(4))
+        snprintf(t, 16, "%%r%u", pick(WORDS));
+    else
+        snprintf(t, 16, "%u", constants[pick(8)]);
+    return t;
+}
+
+static void put_index(void)
+{
+    put("mov.u32 %%r%u, %s;\n", pick(WORDS),
+        ONE_OF("%tid.x", "%tid.y", "%ctaid.x", "%ctaid.y", "%ntid.x", "%laneid", "%nctaid.x"));
+    put("mad.lo.s32 %%r%u, %s, %s, %s;\n", pick(WORDS), word(), word(), word());
+}
+
+static void put_sum(void)
+{
+    put("%s %%r%u, %s, %s;\n",
+        ONE_OF("add.s32", "sub.u32", "mul.lo.u32", "shl.b32", "shr.u32", "shr.s32", "and.b32",
+               "or.b32", "xor.b32", "min.s32", "max.u32", "div.u32", "rem.s32", "mul.hi.u32"),
+        pick(WORDS), word(), word());
+}
+
+static void put_wide(void)
+{
+    unsigned d = pick(WIDE);
+
+    switch (pick(6)) {
+    case 0:
+        put("mul.wide.%s %%d%u, %s, %s;\n", ONE_OF("u32", "s32"), d, word(), word());
+        break;
+    case 1:
+        put("mad.wide.%s %%d%u, %s, %s, %%d%u;\n", ONE_OF("u32", "s32"), d, word(), word(),
+            pick(WIDE));
+        break;
+    case 2:
+        put("cvt.%s %%d%u, %%r%u;\n", ONE_OF("u64.u32", "s64.s32"), d, pick(WORDS));
+        break;
+    case 3:
+        put("cvt.u32.u64 %%r%u, %%d%u;\n", pick(WORDS), d);
+        break;
+    case 4:
+        put("%s %%d%u, %%d%u, %%d%u;\n", ONE_OF("add.s64", "sub.s64", "mul.lo.u64", "and.b64"), d,
+            pick(WIDE), pick(WIDE));
+        break;
+    default:
+        put("shl.b64 %%d%u, %%d%u, %u;\n", d, pick(WIDE), pick(70));
+    }
+}
+
+static void put_narrow(void)
+{
+    put("cvt.u16.u32 %%h, %%r%u;\ndiv.u16 %%h, %%h, 3;\ncvt.u32.u16 %%r%u, %%h;\n", pick(WORDS),
+        pick(WORDS));
+}
+
+static void put_compare(void)
+{
+    if (pick(3))
+        put("setp.%s.%s %%p%u, %s, %s;\n", ONE_OF("eq", "ne", "lt", "le", "gt", "ge"),
+            ONE_OF("u32", "s32"), pick(3), word(), word());
+    else
+        put("setp.%s.%s.%s %%p%u|%%p3, %%d%u, %%d%u, %%p%u;\n", ONE_OF("eq", "ne", "lt", "ge"),
+            ONE_OF("and", "or", "xor"), ONE_OF("u64", "s64"), pick(3), pick(WIDE), pick(WIDE),
+            pick(3));
+    if (pick(2))
+        put("selp.b32 %%r%u, %s, %s, %%p%u;\n", pick(WORDS), word(), word(), pick(3));
+    else
+        put("@%s%%p%u add.u32 %%r%u, %s, %s;\n", ONE_OF("", "!"), pick(3), pick(WORDS), word(),
+            word());
+}
+
+/* %a: an address in a buffer of the launch, in most cases; %s: one in shared memory. */
+static void put_address(bool is_shared, bool is_written)
+{
+    const char *to = is_shared ? "%s" : "%a";
+    bool is_out = is_written ? pick(60) != 0 : pick(3) == 0;
+    const char *base = is_shared ? "%sh" : is_out ? "%out" : "%in";
+
+    switch (pick(4)) {
+    case 0:
+        put("mul.wide.u32 %s, %%lin, %u;\n", to, 4 << pick(is_shared ? 1 : 3));
+        break;
+    case 1:
+        put("mul.wide.u32 %s, %%tx, %u;\nmad.wide.u32 %s, %%ty, %u, %s;\n", to, 4 << pick(2), to,
+            is_shared ? 16 : 4 << pick(6), to);
+        break;
+    case 2:
+        put("mul.wide.u32 %s, %%bx, 64;\n", to);
+        break;
+    default:
+        put("and.b32 %%t, %s, %u;\nmul.wide.u32 %s, %%t, 4;\n", word(), is_shared ? 127 : 1023, to);
+    }
+    put("add.s64 %s, %s, %s;\n", to, base, to);
+}
+
+static void put_memory(void)
+{
+    bool is_shared = pick(3) == 0;
+    const char *space = is_shared ? "shared" : "global";
+    const char *at = is_shared ? "%s" : "%a";
+    unsigned offset = pick(60) ? pick(16) * 8 : pick(200); /* now and then misaligned */
+
+    unsigned what = pick(7);
+
+    put_address(is_shared, what < 3);
+    switch (what) {
+    case 0:
+        put("st.%s.u32 [%s+%u], %s;\n", space, at, offset, word());
+        break;
+    case 1:
+        put("st.%s.v2.u32 [%s+%u], {%s, %s};\n", space, at, offset, word(), word());
+        break;
+    case 3:
+        put("ld.%s.v2.u32 {%%r%u, %%r%u}, [%s+%u];\n", space, pick(4), 4 + pick(4), at, offset);
+        break;
+    case 4:
+        put("ld.%s.%s %%r%u, [%s+%u];\n", space, ONE_OF("u8", "s8", "u16", "s16"), pick(WORDS), at,
+            offset);
+        break;
+    case 5:
+        put("ld.%s.u64 %%d%u, [%s+%u];\n", space, pick(WIDE), at, offset);
+        break;
+    case 2:
+        put("atom.%s.add.u32 %%r%u, [%s+%u], %s;\n", space, pick(WORDS), at, offset, word());
+        break;
+    default:
+        put("ld.%s.u32 %%r%u, [%s+%u];\n", space, pick(WORDS), at, offset);
+    }
+}
+
+static void put_float(void)
+{
+    put("cvt.rn.f32.u32 %%f0, %s;\n", pick(2) ? "%tx" : "%bx");
+    put("%s.rn.f32 %%f%u, %%f%u, %%f%u;\nmov.b32 %%r%u, %%f%u;\n", ONE_OF("add", "mul", "sub"),
+        pick(3), pick(3), pick(3), pick(WORDS), pick(3));
+}
+
+static void put_lanes(void)
+{
+    put("shfl.sync.%s.b32 %%r%u, %%r%u, %u, 31, 0xffffffff;\n", ONE_OF("bfly", "idx"), pick(WORDS),
+        pick(WORDS), pick(32));
+}
+
+static void put_block(unsigned depth);
+
+static void put_branch(unsigned depth)
+{
+    unsigned label = labels++;
+
+    put_compare();
+    put("@%%p%u bra L%u;\n", pick(3), label);
+    put_block(depth - 1);
+    if (pick(2)) {
+        put("bra M%u;\nL%u:\n", label, label);
+        put_block(depth - 1);
+        put("M%u:\n", label);
+    } else {
+        put("L%u:\n", label);
+    }
+}
+
+static void put_loop(unsigned depth)
+{
+    unsigned label = labels++;
+
+    put("and.b32 %%c%u, %s, 3;\nL%u:\n", depth, pick(2) ? "%bx" : word(), label);
+    put_block(depth - 1);
+    put("add.s32 %%c%u, %%c%u, -1;\nsetp.gt.s32 %%p3, %%c%u, 0;\n@%%p3 bra L%u;\n", depth, depth,
+        depth, label);
+}
+
+static void put_statement(unsigned depth)
+{
+    static void (*const makers[])(void) = {put_index, put_sum,    put_sum,    put_wide,
+                                         put_wide,  put_narrow, put_memory, put_memory,
+                                         put_float, put_memory, put_compare};
+    unsigned what = pick(16);
+
+    if (depth && what == 0)
+        put_branch(depth);
+    else if (depth && what == 1)
+        put_loop(depth);
+    else if (depth == 2 && what == 2)
+        put("@%%p%u exit;\n", pick(3));
+    else if (depth == 2 && what == 3)
+        put("bar.sync 0;\n");
+    else if (depth == 2 && what == 4)
+        put_lanes();
+    else
+        makers[pick(sizeof(makers) / sizeof(makers[0]))]();
+}
+
+static void put_block(unsigned depth)
+{
+    for (unsigned left = 1 + pick(8); left; left--)
+        put_statement(depth);
+}
+
+static void put_program(void)
+{
+    used = 0;
+    put(".version 7.8\n.target sm_70\n.address_size 64\n"
+        ".visible .entry k(.param .u64 i, .param .u64 o, .param .u32 n) {\n"
+        ".reg .u32 %%r<8>, %%c<3>, %%tx, %%ty, %%lin, %%t, %%b, %%bx;\n.reg .u64 %%d<5>, %%in, %%out, "
+        "%%sh, %%a, %%s, %%slot;\n.reg .u16 %%h;\n.reg .f32 %%f<3>;\n.reg .pred %%p<4>;\n"
+        ".shared .align 16 .b8 room[16384];\n"
+        "ld.param.u64 %%in, [i];\nld.param.u64 %%out, [o];\nld.param.u32 %%r0, [n];\n"
+        "mov.u32 %%bx, %%ctaid.x;\nmov.u32 %%tx, %%tid.x;\nmov.u32 %%ty, %%tid.y;\nmov.u32 %%r1, %%ctaid.x;\n"
+        "mov.u32 %%r2, %%ntid.x;\nmad.lo.u32 %%lin, %%ty, %%r2, %%tx;\nmov.u32 %%r3, 7;\n"
+        "mov.u64 %%sh, room;\nmad.lo.u32 %%r4, %%r1, %%r2, %%tx;\n");
+    for (unsigned k = 0; k < 4; k++)
+        put_block(2);
+    put("mov.u32 %%t, %%ctaid.y;\nmov.u32 %%b, %%nctaid.x;\nmov.u32 %%r0, %%ctaid.x;\n"
+        "mad.lo.u32 %%b, %%t, %%b, %%r0;\nmov.u32 %%t, %%ntid.x;\nmul.lo.u32 %%b, %%b, %%t;\n"
+        "mov.u32 %%t, %%ntid.y;\nmad.lo.u32 %%b, %%b, %%t, %%lin;\n"
+        "mad.wide.u32 %%slot, %%b, %u, %%out;\nadd.s64 %%slot, %%slot, %u;\n",
+        SLOT, BUFFER);
+    for (unsigned k = 0; k < WORDS; k++)
+        put("st.global.u32 [%%slot+%u], %%r%u;\n", k * 4, k);
+    for (unsigned k = 0; k < WIDE; k++)
+        put("st.global.u64 [%%slot+%u], %%d%u;\n", 32 + k * 8, k);
+    put("ret;\n}\n");
+}
+
+/* ---- running ---- */
+
+struct result {
+    int status;
+    struct ptx_fault fault;
+    uint64_t instructions, steps;
+    uint8_t *bytes;
+};
+
+static bool is_accessible(void *user, uint64_t address, uint64_t size, bool write, uint64_t *start,
+                          uint64_t *length)
+{
+    bool is_in = address >= (uintptr_t)in && address + size <= (uintptr_t)in + BUFFER;
+
+    *start = (uintptr_t)(is_in ? in : out);
+    *length = is_in ? BUFFER : out_size;
+    return address >= *start && address + size <= *start + *length && !(is_in && write);
+}
+
+static void run(struct ptx_module *m, const uint32_t grid[2], const uint32_t block[2],
+                bool has_ramps, struct result *r)
+{
+    struct {
+        uint64_t in, out;
+        uint32_t n;
+    } params = {(uintptr_t)in, (uintptr_t)out, 100};
+    struct ptx_launch l = {.module = m,
+                           .function = ptx_module_find(m, "k"),
+                           .grid = {grid[0], grid[1], 1},
+                           .block = {block[0], block[1], 1},
+                           .params = &params,
+                           .is_accessible = is_accessible,
+                           .warp_instructions = &r->steps};
+
+    if (has_ramps)
+        unsetenv("PTX_NO_RAMPS");
+    else
+        setenv("PTX_NO_RAMPS", "1", 1);
+    memset(out, 0x5a, out_size);
+    r->status = ptx_run(&l, &r->fault, &r->instructions);
+    r->bytes = malloc(out_size);
+    memcpy(r->bytes, out, out_size);
+}
+
+static void *place(void *user, size_t size)
+{
+    return calloc(1, size);
+}
+
+static void show(const struct result *a, const struct result *b, const uint32_t grid[2],
+                 const uint32_t block[2])
+{
+    size_t at = 0;
+
+    while (at < out_size && a->bytes[at] == b->bytes[at])
+        at++;
+    fprintf(stderr, "seed %llu, grid %u,%u, block %u,%u: byte %zu; with ramps: %s\nwithout: %s\n%s",
+            (unsigned long long)seed_now, grid[0], grid[1], block[0], block[1], at, a->fault.text, b->fault.text,
+            text);
+}
+
+static void compare(struct ptx_module *m, const uint32_t grid[2], const uint32_t block[2])
+{
+    struct result with, without;
+
+    run(m, grid, block, false, &without);
+    run(m, grid, block, true, &with);
+    finished += with.status == PTX_OK;
+    bool is_same = with.status == without.status && with.instructions == without.instructions &&
+                   with.steps == without.steps &&
+                   strcmp(with.fault.text, without.fault.text) == 0 &&
+                   memcmp(with.bytes, without.bytes, out_size) == 0;
+    if (!is_same)
+        show(&with, &without, grid, block);
+    CHECK(is_same);
+    free(with.bytes);
+    free(without.bytes);
+}
+
+static void check_program(uint64_t seed)
+{
+    static const uint32_t blocks[][2] = {{256, 1}, {16, 16}, {8, 8}, {32, 4}, {4, 2},
+                                         {24, 2},  {48, 1},  {1, 7}, {2, 64}, {16, 3}};
+    struct ptx_module *m;
+    char log_text[1024] = "";
+    struct ptx_log log = {log_text, sizeof(log_text), 0};
+
+    state = seed_now = seed;
+    put_program();
+    int status = ptx_module_create(&m, text, used, 75, &log);
+    if (status != PTX_OK)
+        fprintf(stderr, "%s%s", log_text, text);
+    CHECK(status == PTX_OK && ptx_module_place(m, place, NULL) == PTX_OK);
+    const uint32_t *block = blocks[pick(sizeof(blocks) / sizeof(blocks[0]))];
+    compared++;
+    compare(m, (const uint32_t[]){1 + pick(3), 1 + pick(2)}, block);
+    ptx_module_destroy(m);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : PROGRAMS;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+
+    out_size = BUFFER + 6 * 256 * SLOT;
+    in = aligned_alloc(256, BUFFER);
+    out = aligned_alloc(256, out_size);
+    for (unsigned k = 0; k < BUFFER; k++)
+        in[k] = (uint8_t)(k * 37 >> 3);
+    for (unsigned k = 0; k < count; k++)
+        check_program(first + k);
+    CHECK(finished * 4 > compared); /* most do not end at a fault */
+    free(in);
+    free(out);
+    return check_result();
+}
