@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Random programs with ramps (emu/ptx/exec/ramp.h) and without them: the same bytes, faults and
- * counts. They compute addresses and indices as compilers do, beside what is no ramp, or stops being
- * one: wrapped sums, lanes that go apart, exit, wait for one another, warps that are not full, and
- * rows of blocks that are narrower than a warp.
+ * counts. They compute addresses and indices as compilers do, beside what is no ramp, or stops
+ * being one: wrapped sums, lanes that go apart, exit, wait for one another, warps that are not
+ * full, and rows of blocks that are narrower than a warp.
  */
 #include "base/random.h"
 #include "emu/ptx/ptx.h"
@@ -233,8 +233,8 @@ static void put_loop(unsigned depth)
 static void put_statement(unsigned depth)
 {
     static void (*const makers[])(void) = {put_index, put_sum,    put_sum,    put_wide,
-                                         put_wide,  put_narrow, put_memory, put_memory,
-                                         put_float, put_memory, put_compare};
+                                           put_wide,  put_narrow, put_memory, put_memory,
+                                           put_float, put_memory, put_compare};
     unsigned what = pick(16);
 
     if (depth && what == 0)
@@ -262,11 +262,13 @@ static void put_program(void)
     used = 0;
     put(".version 7.8\n.target sm_70\n.address_size 64\n"
         ".visible .entry k(.param .u64 i, .param .u64 o, .param .u32 n) {\n"
-        ".reg .u32 %%r<8>, %%c<3>, %%tx, %%ty, %%lin, %%t, %%b, %%bx;\n.reg .u64 %%d<5>, %%in, %%out, "
+        ".reg .u32 %%r<8>, %%c<3>, %%tx, %%ty, %%lin, %%t, %%b, %%bx;\n.reg .u64 %%d<5>, %%in, "
+        "%%out, "
         "%%sh, %%a, %%s, %%slot;\n.reg .u16 %%h;\n.reg .f32 %%f<3>;\n.reg .pred %%p<4>;\n"
         ".shared .align 16 .b8 room[16384];\n"
         "ld.param.u64 %%in, [i];\nld.param.u64 %%out, [o];\nld.param.u32 %%r0, [n];\n"
-        "mov.u32 %%bx, %%ctaid.x;\nmov.u32 %%tx, %%tid.x;\nmov.u32 %%ty, %%tid.y;\nmov.u32 %%r1, %%ctaid.x;\n"
+        "mov.u32 %%bx, %%ctaid.x;\nmov.u32 %%tx, %%tid.x;\nmov.u32 %%ty, %%tid.y;\nmov.u32 %%r1, "
+        "%%ctaid.x;\n"
         "mov.u32 %%r2, %%ntid.x;\nmad.lo.u32 %%lin, %%ty, %%r2, %%tx;\nmov.u32 %%r3, 7;\n"
         "mov.u64 %%sh, room;\nmad.lo.u32 %%r4, %%r1, %%r2, %%tx;\n");
     for (unsigned k = 0; k < 4; k++)
@@ -340,8 +342,8 @@ static void show(const struct result *a, const struct result *b, const uint32_t 
     while (at < out_size && a->bytes[at] == b->bytes[at])
         at++;
     fprintf(stderr, "seed %llu, grid %u,%u, block %u,%u: byte %zu; with ramps: %s\nwithout: %s\n%s",
-            (unsigned long long)seed_now, grid[0], grid[1], block[0], block[1], at, a->fault.text, b->fault.text,
-            text);
+            (unsigned long long)seed_now, grid[0], grid[1], block[0], block[1], at, a->fault.text,
+            b->fault.text, text);
 }
 
 static void compare(struct ptx_module *m, const uint32_t grid[2], const uint32_t block[2])

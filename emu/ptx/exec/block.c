@@ -124,8 +124,8 @@ static void measure_special(const struct ptx_warp *w, struct ptx_ramp *r)
     r->y = run->row < PTX_LANES ? (int32_t)(lanes[run->row] - lanes[0]) : 0;
     r->state = PTX_RAMP_SPREAD | PTX_RAMP_KNOWN;
     for (unsigned l = 0; l < PTX_LANES; l++)
-        if (lanes[l] != (uint32_t)(r->base + (uint64_t)r->x * run->columns[l] +
-                                   (uint64_t)r->y * run->rows[l]))
+        if (lanes[l] !=
+            (uint32_t)(r->base + (uint64_t)r->x * run->columns[l] + (uint64_t)r->y * run->rows[l]))
             r->state = PTX_RAMP_SPREAD;
 }
 

@@ -173,13 +173,13 @@ struct ptx_run {
     uint32_t shared_size;     /* with what is reserved */
     uint32_t shared_reserved; /* where that starts, after the program's own */
     uint64_t local_stride;
-    uint32_t threads;       /* a block */
-    const struct ptx_plan *plan;                     /* of the kernel; NULL: none */
-    uint32_t row;                                    /* lanes of a row, a power of two: ramp.h */
-    uint32_t last_column, last_row;                  /* of a warp */
-    uint32_t columns[PTX_LANES], rows[PTX_LANES];    /* of each lane */
-    uint32_t cluster[3];    /* blocks */
-    uint32_t cluster_count; /* their product */
+    uint32_t threads;                             /* a block */
+    const struct ptx_plan *plan;                  /* of the kernel; NULL: none */
+    uint32_t row;                                 /* lanes of a row, a power of two: ramp.h */
+    uint32_t last_column, last_row;               /* of a warp */
+    uint32_t columns[PTX_LANES], rows[PTX_LANES]; /* of each lane */
+    uint32_t cluster[3];                          /* blocks */
+    uint32_t cluster_count;                       /* their product */
     struct ptx_order order;
     uint64_t grid_id;
     uint32_t *workspace; /* of a cooperative launch, see emu/ptx/launch/run.c; NULL */

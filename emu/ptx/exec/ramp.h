@@ -51,7 +51,7 @@ struct ptx_step {
     uint16_t d, a, b, c; /* slots of dst and of src[0] to src[2] */
     uint8_t reads, writes;
     bool may_wait; /* lanes may leave the instruction without having executed it */
-    uint8_t row;   /* from here on so many steps, this one too, follow one another without a guard */
+    uint8_t row; /* from here on so many steps, this one too, follow one another without a guard */
     uint16_t slots[PTX_STEP_SLOTS]; /* of registers that are read, then of those that are written */
 };
 _Static_assert(sizeof(struct ptx_step) == sizeof(struct ptx_insn), "one distance for all");
@@ -65,8 +65,8 @@ struct ptx_plan {
     struct ptx_step *steps; /* one for each instruction */
     struct ptx_ramp *ramps; /* as they are when a warp begins: registers, specials, constants */
     uint32_t ramp_count;
-    uint32_t reset_count;    /* of registers, from PTX_SLOT_FIRST, that must begin as zeros */
-    uint32_t special_first;  /* slots of special registers, those of the block first */
+    uint32_t reset_count;   /* of registers, from PTX_SLOT_FIRST, that must begin as zeros */
+    uint32_t special_first; /* slots of special registers, those of the block first */
     uint32_t special_launch;
     uint32_t special_end;
     struct ptx_stretch *clears; /* lanes of other registers that must begin as zeros */

@@ -58,7 +58,7 @@
     X(RESERVED_SMEM_0, "%reserved_smem_offset_0")                                                  \
     X(RESERVED_SMEM_1, "%reserved_smem_offset_1")                                                  \
     X(IS_EXPLICIT_CLUSTER, "%is_explicit_cluster") /* a predicate: a bit a lane */                 \
-    X(DYNAMIC_SHARED, "") /* ours: the address of .extern .shared arrays */
+    X(DYNAMIC_SHARED, "")                          /* ours: the address of .extern .shared arrays */
 
 enum ptx_special {
 #define X(id, name) PTX_SPECIAL_##id,

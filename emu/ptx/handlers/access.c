@@ -177,7 +177,8 @@ static __attribute__((noinline)) bool find_extent(struct ptx_warp *w, struct ptx
     return !run->launch->is_accessible && !((low | end) >> 60);
 }
 
-/* Tests whether the launch may access [low, end). Mostly it is where this register pointed before. */
+/* Tests whether the launch may access [low, end). Mostly it is where this register pointed before.
+ */
 static inline bool is_held_again(struct ptx_warp *w, struct ptx_ramp *r, bool write, uint64_t low,
                                  uint64_t end)
 {
@@ -188,9 +189,10 @@ static inline bool is_held_again(struct ptx_warp *w, struct ptx_ramp *r, bool wr
 
 /* Host memory of lane 0's address, where the addresses are a ramp and all that they span is
  * accessible; NULL: look at each lane. */
-static inline __attribute__((always_inline)) uint8_t *
-place_ramp(struct ptx_warp *w, const struct ptx_insn *i, struct ptx_ramp *r, unsigned whole,
-           bool write)
+static inline __attribute__((always_inline)) uint8_t *place_ramp(struct ptx_warp *w,
+                                                                 const struct ptx_insn *i,
+                                                                 struct ptx_ramp *r, unsigned whole,
+                                                                 bool write)
 {
     uint64_t first = r->base + (uint64_t)i->imm;
     int64_t low = 0, high = 0;
@@ -206,8 +208,8 @@ place_ramp(struct ptx_warp *w, const struct ptx_insn *i, struct ptx_ramp *r, uns
     if (i->space == PTX_SPACE_SHARED)
         return first + (uint64_t)high + whole <= w->run->shared_size ? w->block->shared + first
                                                                      : NULL;
-    if (i->type2 == PTX_U32 || !is_held_again(w, r, write, first + (uint64_t)low,
-                                              first + (uint64_t)high + whole))
+    if (i->type2 == PTX_U32 ||
+        !is_held_again(w, r, write, first + (uint64_t)low, first + (uint64_t)high + whole))
         return NULL;
     return (uint8_t *)(uintptr_t)first;
 }
@@ -279,8 +281,8 @@ place_ramp(struct ptx_warp *w, const struct ptx_insn *i, struct ptx_ramp *r, uns
             for (unsigned l = 0; l < count; l++)                                                   \
                 d[l] = (R) * (const M *)(const void *)(from + (int64_t)l * x);                     \
     }                                                                                              \
-    static __attribute__((noinline)) void lines_##M##_##R(                                         \
-        unsigned row, R *d, const uint8_t *from, const struct ptx_ramp *r)                         \
+    static __attribute__((noinline)) void lines_##M##_##R(unsigned row, R *d, const uint8_t *from, \
+                                                          const struct ptx_ramp *r)                \
     {                                                                                              \
         if (row == PTX_LANES) {                                                                    \
             line_##M##_##R(d, from, r->x, PTX_LANES);                                              \

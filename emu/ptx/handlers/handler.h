@@ -105,7 +105,7 @@ ptx_fn ptx_access_handler(bool is_store, ptx_type type, unsigned size);
 /* For one kernel parameter. Never NULL. */
 ptx_fn ptx_param_handler(ptx_type type, unsigned size);
 
-/* What is known of the result of an instruction on ramps (emu/ptx/exec/ramp.h). */
+/* Says when an instruction makes a ramp (emu/ptx/exec/ramp.h). */
 enum ptx_ramp_rule {
     PTX_RAMP_SUM,     /* of ramps is a ramp */
     PTX_RAMP_PRODUCT, /* src[0] times src[1], one of which is the same in all lanes, and src[2] */

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* A ramp's numbers are written one by one and read at once: as a pair they would be read before they
- * have arrived. */
+/* A ramp's numbers are written one by one and read at once: as a pair they would be read before
+ * they have arrived. */
 #ifndef __clang__
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
@@ -24,8 +24,8 @@ static void spread_words(const struct ptx_run *run, const struct ptx_ramp *r, ui
         for (unsigned l = 0; l < PTX_LANES; l++)
             d[l] = base;
     else
-        PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++)
-            d[l] = base + x * run->columns[l] + y * run->rows[l];
+        PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++) d[l] =
+            base + x * run->columns[l] + y * run->rows[l];
 }
 
 static void spread_wide(const struct ptx_run *run, const struct ptx_ramp *r, uint64_t *d)
@@ -36,8 +36,8 @@ static void spread_wide(const struct ptx_run *run, const struct ptx_ramp *r, uin
         for (unsigned l = 0; l < PTX_LANES; l++)
             d[l] = r->base;
     else
-        PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++)
-            d[l] = r->base + x * run->columns[l] + y * run->rows[l];
+        PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++) d[l] =
+            r->base + x * run->columns[l] + y * run->rows[l];
 }
 
 void ptx_ramp_spread(const struct ptx_warp *w, struct ptx_ramp *r)
@@ -145,9 +145,8 @@ static inline __attribute__((always_inline)) bool bounds32(const struct ptx_warp
 }
 
 /* The lanes of a 32-bit ramp, as numbers, are a ramp of 64 bits if none of them wraps. */
-static inline __attribute__((always_inline)) bool widen(const struct ptx_warp *w,
-                                                        const struct ptx_ramp *r, bool is_signed,
-                                                        uint64_t *base)
+static inline __attribute__((always_inline)) bool
+widen(const struct ptx_warp *w, const struct ptx_ramp *r, bool is_signed, uint64_t *base)
 {
     int64_t low, high;
 
@@ -279,9 +278,10 @@ static inline __attribute__((always_inline)) bool bounds(const struct ptx_warp *
 }
 
 /* 1 or 0: of all lanes; -1: it depends on the lane. */
-static inline int compare(unsigned how, int64_t a_low, int64_t a_high, int64_t b_low, int64_t b_high)
+static inline int compare(unsigned how, int64_t a_low, int64_t a_high, int64_t b_low,
+                          int64_t b_high)
 {
-    bool less = a_high < b_low, more = a_low > b_high;
+    bool less = a_high<b_low, more = a_low> b_high;
     bool at_most = a_high <= b_low, at_least = a_low >= b_high;
     bool equal = at_most && at_least;
 
@@ -329,9 +329,8 @@ static uint32_t combined(unsigned how, uint32_t bits, uint32_t other)
                                     : bits;
 }
 
-static inline __attribute__((always_inline)) void setp(struct ptx_warp *w,
-                                                       const struct ptx_insn *i, bool is_wide,
-                                                       bool is_signed)
+static inline __attribute__((always_inline)) void setp(struct ptx_warp *w, const struct ptx_insn *i,
+                                                       bool is_wide, bool is_signed)
 {
     const struct ptx_step *s = ptx_step_of(w, i);
     const struct ptx_ramp *a = &w->ramps[s->a];
@@ -345,7 +344,7 @@ static inline __attribute__((always_inline)) void setp(struct ptx_warp *w,
     else if (ptx_ramp_is_same(a) && ptx_ramp_is_same(b))
         all = compare_same(PTX_MODE(i) & 15, a->base, b->base, is_wide, is_signed);
     else if (bounds(w, a, is_wide, is_signed, &a_low, &a_high) &&
-        bounds(w, b, is_wide, is_signed, &b_low, &b_high))
+             bounds(w, b, is_wide, is_signed, &b_low, &b_high))
         all = compare(PTX_MODE(i) & 15, a_low, a_high, b_low, b_high);
     if (all < 0) {
         ptx_ramp_run_spread(w, i);

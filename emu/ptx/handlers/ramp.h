@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What handlers that know ramps (emu/ptx/exec/ramp.h) share. For files that are compiled twice.
+ * Helpers of handlers that know ramps (emu/ptx/exec/ramp.h). For files that are compiled twice.
  */
 #ifndef EMU_PTX_HANDLERS_RAMP_H
 #define EMU_PTX_HANDLERS_RAMP_H

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a register may be at best. */
+/* Says how good a register may be. */
 enum kind { LANES, RAMP, SAME };
 
 #define OPERANDS_MAX (PTX_STEP_SLOTS)
@@ -26,12 +26,12 @@ struct operands {
 };
 
 struct cell {
-    uint8_t kind; /* enum kind */
-    uint8_t size; /* of a lane; 0: not known */
-    bool is_written; /* before it is read, by all threads: its first value does not matter */
-    bool is_used;    /* before */
-    bool is_lanes;   /* something writes it that knows no ramps */
-    bool is_wanted;  /* something reads it as a ramp */
+    uint8_t kind;      /* enum kind */
+    uint8_t size;      /* of a lane; 0: not known */
+    bool is_written;   /* before it is read, by all threads: its first value does not matter */
+    bool is_used;      /* before */
+    bool is_lanes;     /* something writes it that knows no ramps */
+    bool is_wanted;    /* something reads it as a ramp */
     bool is_of_launch; /* the same in all blocks */
     bool is_named;     /* some instruction has to do with it */
     uint32_t writers;
@@ -51,8 +51,8 @@ struct planner {
     uint32_t cell_count;
     struct fixed *fixed;
     size_t fixed_count, fixed_capacity;
-    uint32_t reset_end;     /* slots of registers that begin as zeros end here */
-    uint32_t register_end;  /* slots of registers; specials follow, then constants */
+    uint32_t reset_end;    /* slots of registers that begin as zeros end here */
+    uint32_t register_end; /* slots of registers; specials follow, then constants */
     uint32_t special_launch, special_end;
     bool has_calls;
 };
@@ -210,7 +210,8 @@ static enum kind least(enum kind a, enum kind b)
     return a < b ? a : b;
 }
 
-/* What an instruction can make of its result; of a store or a comparison, whether it is worth it. */
+/* Returns what an instruction can make of its result; of a store or a comparison, LANES says that
+ * no ramps come in. */
 static enum kind kind_of_result(const struct planner *p, const struct ptx_insn *i,
                                 const struct ptx_ramp_entry *e)
 {
@@ -254,8 +255,8 @@ static void keep_shuffled(struct planner *p)
     }
 }
 
-/* Begins with the best: what is written may be the same in all lanes, if instructions that know ramps
- * write it. */
+/* Begins with the best: what is written may be the same in all lanes, if instructions that know
+ * ramps write it. */
 static void assume_best(struct planner *p)
 {
     for (uint32_t k = 0; k < p->code->insn_count; k++) {
@@ -270,12 +271,12 @@ static void assume_best(struct planner *p)
                 continue;
             c->is_lanes |= !knows;
             c->kind = c->is_lanes ? LANES : SAME;
-            c->size = size[0];
+            c->size = knows ? size[0] : 0;
         }
     }
 }
 
-/* One look at every instruction; true: something is less than it was, and what is built upon it. */
+/* Looks at every instruction once. Returns whether a register is less than it was: look again. */
 static bool lower_kinds(struct planner *p)
 {
     bool any = false;
@@ -321,7 +322,7 @@ static void mark_wanted(struct planner *p, const struct ptx_insn *i)
             cell_of(p, i->src[k])->is_wanted = true;
 }
 
-/* What nobody reads as a ramp is none. True: there was such a register, so look again. */
+/* Lowers registers that nobody reads as ramps. Returns whether there was one: look again. */
 static bool drop_unwanted(struct planner *p)
 {
     bool any = false;
@@ -384,7 +385,8 @@ static bool only_computes(const struct ptx_insn *i)
            !(i->flags & (PTX_F_CARRY_IN | PTX_F_CARRY_OUT));
 }
 
-/* Is it the same in all blocks? Of registers: one instruction alone writes it, before it is read. */
+/* Is it the same in all blocks? Of registers: one instruction alone writes it, before it is read.
+ */
 static bool is_of_launch(const struct planner *p, ptx_op op)
 {
     const struct cell *c = cell_of(p, op);
@@ -601,7 +603,8 @@ static void mark_named(struct planner *p)
     for (uint32_t k = 0; k < p->code->insn_count; k++) {
         const struct ptx_insn *i = &p->code->insns[k];
         struct operands o = operands_of(i);
-        add(&o, i->guard, false);
+        if (cell_of(p, i->guard))
+            cell_of(p, i->guard)->is_named = true;
         for (unsigned n = 0; n < o.read_count; n++)
             if (cell_of(p, o.reads[n]))
                 cell_of(p, o.reads[n])->is_named = true;
@@ -611,7 +614,8 @@ static void mark_named(struct planner *p)
     }
 }
 
-/* Returns the units of the register at `k`, whose size may not be known: up to the next one then. */
+/* Returns the units of the register at `k`, whose size may not be known: up to the next one then.
+ */
 static uint32_t units_at(const struct planner *p, uint32_t k)
 {
     uint32_t end = k + 1;
@@ -649,9 +653,9 @@ static struct ptx_plan *plan_new(struct planner *p, const struct ptx_step *steps
     size_t step_bytes = p->code->insn_count * sizeof(*steps);
     size_t ramp_count = p->register_end + p->fixed_count;
     size_t clears_max = (p->cell_count + 1) / 2 + 1;
-    struct ptx_plan *plan =
-        calloc(1, sizeof(*plan) + step_bytes + ramp_count * sizeof(struct ptx_ramp) +
-                      clears_max * sizeof(struct ptx_stretch) + p->code->insn_count * sizeof(uint32_t));
+    struct ptx_plan *plan = calloc(
+        1, sizeof(*plan) + step_bytes + ramp_count * sizeof(struct ptx_ramp) +
+               clears_max * sizeof(struct ptx_stretch) + p->code->insn_count * sizeof(uint32_t));
 
     if (!plan)
         return NULL;

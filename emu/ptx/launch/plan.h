@@ -8,8 +8,8 @@
 
 #include "emu/ptx/exec/ramp.h"
 
-/* Returns the kernel's plan, made when it is first asked for; it belongs to the module. NULL: it has
- * an instruction whose registers are not known here, or memory is short. Any thread. */
+/* Returns the kernel's plan, made when it is first asked for; it belongs to the module. NULL: it
+ * has an instruction whose registers are not known here, or memory is short. Any thread. */
 const struct ptx_plan *ptx_plan_of(const struct ptx_run *run);
 
 #endif

@@ -34,7 +34,8 @@ struct ptx_grid {
     size_t capacity;
 };
 
-/* Passes over the kernel's first instructions in a warp that has executed them for another block. */
+/* Passes over the kernel's first instructions in a warp that has executed them for another block.
+ */
 static void repeat_lead(struct ptx_warp *w)
 {
     const struct ptx_plan *plan = w->run->plan;
