@@ -134,14 +134,14 @@ static inline __attribute__((always_inline)) bool bounds32(const struct ptx_warp
                                                            const struct ptx_ramp *r, bool is_signed,
                                                            int64_t *low, int64_t *high)
 {
-    *low = *high = is_signed ? (int32_t)r->base : (int64_t)r->base;
-    if (ptx_ramp_is_same(r))
-        return true;
-    int64_t across = r->x * (int64_t)w->run->last_column;
-    int64_t down = r->y * (int64_t)w->run->last_row;
-    *(across < 0 ? low : high) += across;
-    *(down < 0 ? low : high) += down;
-    return is_signed ? *low >= INT32_MIN && *high <= INT32_MAX : *low >= 0 && *high <= UINT32_MAX;
+    const int64_t first = is_signed ? (int32_t)r->base : (int64_t)r->base;
+    const int64_t across = r->x * (int64_t)w->run->last_column;
+    const int64_t down = r->y * (int64_t)w->run->last_row;
+    const uint64_t offset = is_signed ? 1ull << 31 : 0;
+
+    *low = first + (across < 0 ? across : 0) + (down < 0 ? down : 0);
+    *high = first + (across > 0 ? across : 0) + (down > 0 ? down : 0);
+    return (((uint64_t)*low + offset) | ((uint64_t)*high + offset)) >> 32 == 0;
 }
 
 /* The lanes of a 32-bit ramp, as numbers, are a ramp of 64 bits if none of them wraps. */
