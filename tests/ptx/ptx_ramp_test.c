@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 300, WORDS = 8, WIDE = 5, SLOT = 96, BUFFER = 1 << 16, TEXT = 1 << 16 };
+enum { PROGRAMS = 400, WORDS = 8, WIDE = 5, SLOT = 96, BUFFER = 1 << 16, TEXT = 1 << 16 };
 
 static uint64_t state, seed_now;
 static char text[TEXT];
 static size_t used;
 static unsigned compared, finished;
-static unsigned labels;
+static unsigned labels, new_words, new_wides; /* so far */
 static uint8_t *in, *out;
 static size_t out_size;
 
@@ -51,67 +51,126 @@ static const char *one_of(const char *const *list)
     return list[pick(count)];
 }
 
-/* A register or a constant, of 32 bits. */
+/* Names of registers and constants, for a few at a time. */
+static const char *name(const char *format, unsigned number)
+{
+    static char texts[16][16];
+    static unsigned at;
+    char *t = texts[at++ % 16];
+
+    snprintf(t, sizeof(texts[0]), format, number);
+    return t;
+}
+
+/* A register to write, of 32 or 64 bits: one of a few, or one that nothing else writes. Only such
+ * can be ramps. */
+static const char *to_word(void)
+{
+    return pick(3) ? name("%%t%u", new_words++) : name("%%r%u", pick(WORDS));
+}
+
+static const char *to_wide(void)
+{
+    return pick(3) ? name("%%e%u", new_wides++) : name("%%d%u", pick(WIDE));
+}
+
+static const char *wide(void)
+{
+    return new_wides && pick(3) ? name("%%e%u", pick(new_wides)) : name("%%d%u", pick(WIDE));
+}
+
 static const char *word(void)
 {
-    static char texts[4][16];
-    static unsigned at;
-    char *t = texts[at++ % 4];
     static const unsigned constants[] = {0, 1, 4, 31, 255, 4096, 0x7fffffff, 0xffffffff};
 
-    if (pick(4))
-        snprintf(t, 16, "%%r%u", pick(WORDS));
-    else
-        snprintf(t, 16, "%u", constants[pick(8)]);
-    return t;
+    switch (pick(4)) {
+    case 0:
+        return name("%u", constants[pick(8)]);
+    case 1:
+        return name("%%r%u", pick(WORDS));
+    case 2:
+        return ONE_OF("%tx", "%ty", "%lin", "%bx");
+    default:
+        return new_words ? name("%%t%u", pick(new_words)) : "%lin";
+    }
 }
 
 static void put_index(void)
 {
-    put("mov.u32 %%r%u, %s;\n", pick(WORDS),
+    put("mov.u32 %s, %s;\n", to_word(),
         ONE_OF("%tid.x", "%tid.y", "%ctaid.x", "%ctaid.y", "%ntid.x", "%laneid", "%nctaid.x"));
-    put("mad.lo.s32 %%r%u, %s, %s, %s;\n", pick(WORDS), word(), word(), word());
+    put("mad.lo.s32 %s, %s, %s, %s;\n", to_word(), word(), word(), word());
 }
 
 static void put_sum(void)
 {
-    put("%s %%r%u, %s, %s;\n",
-        ONE_OF("add.s32", "sub.u32", "mul.lo.u32", "shl.b32", "shr.u32", "shr.s32", "and.b32",
-               "or.b32", "xor.b32", "min.s32", "max.u32", "div.u32", "rem.s32", "mul.hi.u32"),
-        pick(WORDS), word(), word());
+    const char *how = ONE_OF("add.s32", "sub.u32", "mul.lo.u32", "shl.b32", "shr.u32", "shr.s32",
+                             "and.b32", "or.b32", "xor.b32", "min.s32", "max.u32", "div.u32",
+                             "rem.s32", "mul.hi.u32", "add.u32", "add.u32", "sub.u32");
+    const char *a = word(), *b = word();
+
+    put("%s %s, %s, %s;\n", how, to_word(), a, b);
 }
 
 static void put_wide(void)
 {
-    unsigned d = pick(WIDE);
+    const char *a = word(), *b = word(), *x = wide(), *y = wide();
 
     switch (pick(6)) {
     case 0:
-        put("mul.wide.%s %%d%u, %s, %s;\n", ONE_OF("u32", "s32"), d, word(), word());
+        put("mul.wide.%s %s, %s, %s;\n", ONE_OF("u32", "s32"), to_wide(), a, b);
         break;
     case 1:
-        put("mad.wide.%s %%d%u, %s, %s, %%d%u;\n", ONE_OF("u32", "s32"), d, word(), word(),
-            pick(WIDE));
+        put("mad.wide.%s %s, %s, %s, %s;\n", ONE_OF("u32", "s32"), to_wide(), a, b, x);
         break;
     case 2:
-        put("cvt.%s %%d%u, %%r%u;\n", ONE_OF("u64.u32", "s64.s32"), d, pick(WORDS));
+        put("cvt.%s %s, %%lin;\n", ONE_OF("u64.u32", "s64.s32"), to_wide());
         break;
     case 3:
-        put("cvt.u32.u64 %%r%u, %%d%u;\n", pick(WORDS), d);
+        put("cvt.u32.u64 %s, %s;\n", to_word(), x);
         break;
     case 4:
-        put("%s %%d%u, %%d%u, %%d%u;\n", ONE_OF("add.s64", "sub.s64", "mul.lo.u64", "and.b64"), d,
-            pick(WIDE), pick(WIDE));
+        put("%s %s, %s, %s;\n", ONE_OF("add.s64", "sub.s64", "mul.lo.u64", "and.b64"), to_wide(), x,
+            y);
         break;
     default:
-        put("shl.b64 %%d%u, %%d%u, %u;\n", d, pick(WIDE), pick(70));
+        put("shl.b64 %s, %s, %u;\n", to_wide(), x, pick(70));
     }
+}
+
+/* Ramps whose lanes wrap, or nearly do. */
+static void put_wrap(void)
+{
+    const char *t = name("%%t%u", new_words++);
+    const char *x = wide();
+
+    put("mad.lo.u32 %s, %s, %s, %s;\n", t, ONE_OF("%tx", "%ty", "%lin", "%bx"),
+        ONE_OF("1", "4", "4294967295", "268435456"),
+        ONE_OF("4294967295", "4294967280", "2147483640", "2147483648", "5", "4026531840"));
+    switch (pick(4)) {
+    case 0:
+        put("mul.wide.%s %s, %s, %s;\n", ONE_OF("u32", "s32"), to_wide(), t,
+            ONE_OF("4", "1", "2147483648"));
+        break;
+    case 1:
+        put("cvt.%s %s, %s;\n", ONE_OF("u64.u32", "s64.s32"), to_wide(), t);
+        break;
+    case 2:
+        put("mad.wide.%s %s, %s, 8, %s;\n", ONE_OF("u32", "s32"), to_wide(), t, x);
+        break;
+    default:
+        put("setp.%s.%s %%p0, %s, %s;\nselp.b32 %%r%u, %s, 3, %%p0;\n",
+            ONE_OF("lt", "le", "gt", "ge", "eq", "ne"), ONE_OF("u32", "s32"), t,
+            ONE_OF("4", "2147483647", "4294967295", "%tx", "%r0"), pick(WORDS), t);
+    }
+    put("xor.b64 %%d%u, %%d%u, %s;\n", pick(WIDE), pick(WIDE), wide());
+    put("xor.b32 %%r%u, %%r%u, %s;\n", pick(WORDS), pick(WORDS), word());
 }
 
 static void put_narrow(void)
 {
-    put("cvt.u16.u32 %%h, %%r%u;\ndiv.u16 %%h, %%h, 3;\ncvt.u32.u16 %%r%u, %%h;\n", pick(WORDS),
-        pick(WORDS));
+    put("cvt.u16.u32 %%h, %s;\ndiv.u16 %%h, %%h, 3;\n", word());
+    put("cvt.u32.u16 %s, %%h;\n", to_word());
 }
 
 static void put_compare(void)
@@ -120,9 +179,8 @@ static void put_compare(void)
         put("setp.%s.%s %%p%u, %s, %s;\n", ONE_OF("eq", "ne", "lt", "le", "gt", "ge"),
             ONE_OF("u32", "s32"), pick(3), word(), word());
     else
-        put("setp.%s.%s.%s %%p%u|%%p3, %%d%u, %%d%u, %%p%u;\n", ONE_OF("eq", "ne", "lt", "ge"),
-            ONE_OF("and", "or", "xor"), ONE_OF("u64", "s64"), pick(3), pick(WIDE), pick(WIDE),
-            pick(3));
+        put("setp.%s.%s.%s %%p%u|%%p3, %s, %s, %%p%u;\n", ONE_OF("eq", "ne", "lt", "ge"),
+            ONE_OF("and", "or", "xor"), ONE_OF("u64", "s64"), pick(3), wide(), wide(), pick(3));
     if (pick(2))
         put("selp.b32 %%r%u, %s, %s, %%p%u;\n", pick(WORDS), word(), word(), pick(3));
     else
@@ -130,62 +188,68 @@ static void put_compare(void)
             word());
 }
 
-/* %a: an address in a buffer of the launch, in most cases; %s: one in shared memory. */
-static void put_address(bool is_shared, bool is_written)
+/* Returns the register of an address in a buffer of the launch, or in shared memory; mostly. */
+static const char *put_address(bool is_shared, bool is_written)
 {
-    const char *to = is_shared ? "%s" : "%a";
+    const char *part = name("%%e%u", new_wides), *to = name("%%e%u", new_wides + 1);
     bool is_out = is_written ? pick(60) != 0 : pick(3) == 0;
-    const char *base = is_shared ? "%sh" : is_out ? "%out" : "%in";
 
-    switch (pick(4)) {
+    new_wides += 2;
+    switch (pick(5)) {
     case 0:
-        put("mul.wide.u32 %s, %%lin, %u;\n", to, 4 << pick(is_shared ? 1 : 3));
+        put("mul.wide.u32 %s, %%lin, %u;\n", part, 4 << pick(is_shared ? 1 : 3));
         break;
     case 1:
-        put("mul.wide.u32 %s, %%tx, %u;\nmad.wide.u32 %s, %%ty, %u, %s;\n", to, 4 << pick(2), to,
-            is_shared ? 16 : 4 << pick(6), to);
+        put("mul.wide.u32 %s, %%tx, %u;\n", name("%%e%u", new_wides), 4 << pick(2));
+        put("mad.wide.u32 %s, %%ty, %u, %s;\n", part, is_shared ? 16 : 4 << pick(6),
+            name("%%e%u", new_wides++));
         break;
     case 2:
-        put("mul.wide.u32 %s, %%bx, 64;\n", to);
+        put("mul.wide.u32 %s, %%bx, 64;\n", part);
+        break;
+    case 3:
+        put("mad.wide.s32 %s, %%tx, %s, 1024;\n", part, ONE_OF("-4", "-8", "0", "4"));
         break;
     default:
-        put("and.b32 %%t, %s, %u;\nmul.wide.u32 %s, %%t, 4;\n", word(), is_shared ? 127 : 1023, to);
+        put("and.b32 %s, %s, %u;\n", name("%%t%u", new_words), word(), is_shared ? 127 : 1023);
+        put("mul.wide.u32 %s, %s, 4;\n", part, name("%%t%u", new_words++));
     }
-    put("add.s64 %s, %s, %s;\n", to, base, to);
+    put("add.s64 %s, %s, %s;\n", to, is_shared ? "%sh" : is_out ? "%out" : "%in", part);
+    return to;
 }
 
 static void put_memory(void)
 {
     bool is_shared = pick(3) == 0;
     const char *space = is_shared ? "shared" : "global";
-    const char *at = is_shared ? "%s" : "%a";
     unsigned offset = pick(60) ? pick(16) * 8 : pick(200); /* now and then misaligned */
-
     unsigned what = pick(7);
+    const char *at = put_address(is_shared, what < 3);
+    const char *a = word(), *b = word();
 
-    put_address(is_shared, what < 3);
     switch (what) {
     case 0:
-        put("st.%s.u32 [%s+%u], %s;\n", space, at, offset, word());
+        put("st.%s.u32 [%s+%u], %s;\n", space, at, offset, a);
         break;
     case 1:
-        put("st.%s.v2.u32 [%s+%u], {%s, %s};\n", space, at, offset, word(), word());
+        put("st.%s.v2.u32 [%s+%u], {%s, %s};\n", space, at, offset, a, b);
+        break;
+    case 2:
+        put("atom.%s.add.u32 %s, [%s+%u], %s;\n", space, to_word(), at, offset, a);
         break;
     case 3:
-        put("ld.%s.v2.u32 {%%r%u, %%r%u}, [%s+%u];\n", space, pick(4), 4 + pick(4), at, offset);
+        put("ld.%s.v2.u32 {%s, %%r%u}, [%s+%u];\n", space, name("%%t%u", new_words++), pick(WORDS),
+            at, offset);
         break;
     case 4:
-        put("ld.%s.%s %%r%u, [%s+%u];\n", space, ONE_OF("u8", "s8", "u16", "s16"), pick(WORDS), at,
+        put("ld.%s.%s %s, [%s+%u];\n", space, ONE_OF("u8", "s8", "u16", "s16"), to_word(), at,
             offset);
         break;
     case 5:
-        put("ld.%s.u64 %%d%u, [%s+%u];\n", space, pick(WIDE), at, offset);
-        break;
-    case 2:
-        put("atom.%s.add.u32 %%r%u, [%s+%u], %s;\n", space, pick(WORDS), at, offset, word());
+        put("ld.%s.u64 %s, [%s+%u];\n", space, to_wide(), at, offset);
         break;
     default:
-        put("ld.%s.u32 %%r%u, [%s+%u];\n", space, pick(WORDS), at, offset);
+        put("ld.%s.u32 %s, [%s+%u];\n", space, to_word(), at, offset);
     }
 }
 
@@ -198,8 +262,9 @@ static void put_float(void)
 
 static void put_lanes(void)
 {
-    put("shfl.sync.%s.b32 %%r%u, %%r%u, %u, 31, 0xffffffff;\n", ONE_OF("bfly", "idx"), pick(WORDS),
-        pick(WORDS), pick(32));
+    put("shfl.sync.%s.b32 %%r%u, %s, %u, 31, 0xffffffff;\n", ONE_OF("bfly", "idx"), pick(WORDS),
+        new_words && pick(2) ? name("%%t%u", pick(new_words)) : name("%%r%u", pick(WORDS)),
+        pick(32));
 }
 
 static void put_block(unsigned depth);
@@ -232,9 +297,9 @@ static void put_loop(unsigned depth)
 
 static void put_statement(unsigned depth)
 {
-    static void (*const makers[])(void) = {put_index, put_sum,    put_sum,    put_wide,
-                                           put_wide,  put_narrow, put_memory, put_memory,
-                                           put_float, put_memory, put_compare};
+    static void (*const makers[])(void) = {put_index,  put_sum,    put_sum,    put_wide, put_wide,
+                                           put_narrow, put_memory, put_memory, put_wrap, put_wrap,
+                                           put_float,  put_memory, put_compare};
     unsigned what = pick(16);
 
     if (depth && what == 0)
@@ -259,12 +324,13 @@ static void put_block(unsigned depth)
 
 static void put_program(void)
 {
-    used = 0;
+    used = new_words = new_wides = 0;
     put(".version 7.8\n.target sm_70\n.address_size 64\n"
         ".visible .entry k(.param .u64 i, .param .u64 o, .param .u32 n) {\n"
-        ".reg .u32 %%r<8>, %%c<3>, %%tx, %%ty, %%lin, %%t, %%b, %%bx;\n.reg .u64 %%d<5>, %%in, "
+        ".reg .u32 %%r<8>, %%c<3>, %%t<600>, %%tx, %%ty, %%lin, %%tt, %%b, %%bx;\n.reg .u64 "
+        "%%d<5>, %%e<600>, %%in, "
         "%%out, "
-        "%%sh, %%a, %%s, %%slot;\n.reg .u16 %%h;\n.reg .f32 %%f<3>;\n.reg .pred %%p<4>;\n"
+        "%%sh, %%slot;\n.reg .u16 %%h;\n.reg .f32 %%f<3>;\n.reg .pred %%p<4>;\n"
         ".shared .align 16 .b8 room[16384];\n"
         "ld.param.u64 %%in, [i];\nld.param.u64 %%out, [o];\nld.param.u32 %%r0, [n];\n"
         "mov.u32 %%bx, %%ctaid.x;\nmov.u32 %%tx, %%tid.x;\nmov.u32 %%ty, %%tid.y;\nmov.u32 %%r1, "
@@ -273,11 +339,15 @@ static void put_program(void)
         "mov.u64 %%sh, room;\nmad.lo.u32 %%r4, %%r1, %%r2, %%tx;\n");
     for (unsigned k = 0; k < 4; k++)
         put_block(2);
-    put("mov.u32 %%t, %%ctaid.y;\nmov.u32 %%b, %%nctaid.x;\nmov.u32 %%r0, %%ctaid.x;\n"
-        "mad.lo.u32 %%b, %%t, %%b, %%r0;\nmov.u32 %%t, %%ntid.x;\nmul.lo.u32 %%b, %%b, %%t;\n"
-        "mov.u32 %%t, %%ntid.y;\nmad.lo.u32 %%b, %%b, %%t, %%lin;\n"
+    put("mov.u32 %%tt, %%ctaid.y;\nmov.u32 %%b, %%nctaid.x;\n"
+        "mad.lo.u32 %%b, %%tt, %%b, %%bx;\nmov.u32 %%tt, %%ntid.x;\nmul.lo.u32 %%b, %%b, %%tt;\n"
+        "mov.u32 %%tt, %%ntid.y;\nmad.lo.u32 %%b, %%b, %%tt, %%lin;\n"
         "mad.wide.u32 %%slot, %%b, %u, %%out;\nadd.s64 %%slot, %%slot, %u;\n",
         SLOT, BUFFER);
+    for (unsigned k = 0; k < new_words; k++)
+        put("xor.b32 %%r%u, %%r%u, %%t%u;\n", 1 + k % 7, 1 + k % 7, k);
+    for (unsigned k = 0; k < new_wides; k++)
+        put("xor.b64 %%d%u, %%d%u, %%e%u;\n", k % 5, k % 5, k);
     for (unsigned k = 0; k < WORDS; k++)
         put("st.global.u32 [%%slot+%u], %%r%u;\n", k * 4, k);
     for (unsigned k = 0; k < WIDE; k++)
@@ -377,7 +447,8 @@ static void check_program(uint64_t seed)
     int status = ptx_module_create(&m, text, used, 75, &log);
     if (status != PTX_OK)
         fprintf(stderr, "%s%s", log_text, text);
-    CHECK(status == PTX_OK && ptx_module_place(m, place, NULL) == PTX_OK);
+    if (!CHECK(status == PTX_OK && ptx_module_place(m, place, NULL) == PTX_OK))
+        return;
     const uint32_t *block = blocks[pick(sizeof(blocks) / sizeof(blocks[0]))];
     compared++;
     compare(m, (const uint32_t[]){1 + pick(3), 1 + pick(2)}, block);

@@ -193,7 +193,8 @@ static bool surely_shared(struct ptx_warp *w, const uint64_t *address, unsigned 
 
     for (unsigned l = 0; l < PTX_LANES; l++)
         bits |= address[l];
-    if (w->mask != 0xffffffffu || bits + size > w->run->shared_size || bits & (size - 1))
+    if (w->mask != 0xffffffffu || w->run->shared_size < size || bits > w->run->shared_size - size ||
+        bits & (size - 1))
         return false;
     for (unsigned l = 0; l < PTX_LANES; l++)
         out[l] = w->block->shared + address[l];
