@@ -322,27 +322,44 @@ static void put_block(unsigned depth)
         put_statement(depth);
 }
 
-static void put_program(void)
+static void put_head(void)
 {
-    used = new_words = new_wides = 0;
-    put(".version 7.8\n.target sm_70\n.address_size 64\n"
+    put(".version 7.8\n"
+        ".target sm_70\n"
+        ".address_size 64\n"
         ".visible .entry k(.param .u64 i, .param .u64 o, .param .u32 n) {\n"
-        ".reg .u32 %%r<8>, %%c<3>, %%t<600>, %%tx, %%ty, %%lin, %%tt, %%b, %%bx;\n.reg .u64 "
-        "%%d<5>, %%e<600>, %%in, "
-        "%%out, "
-        "%%sh, %%slot;\n.reg .u16 %%h;\n.reg .f32 %%f<3>;\n.reg .pred %%p<4>;\n"
+        ".reg .u32 %%r<8>, %%c<3>, %%t<600>, %%tx, %%ty, %%lin, %%tt, %%b, %%bx;\n"
+        ".reg .u64 %%d<5>, %%e<600>, %%in, %%out, %%sh, %%slot;\n"
+        ".reg .u16 %%h;\n"
+        ".reg .f32 %%f<3>;\n"
+        ".reg .pred %%p<4>;\n"
         ".shared .align 16 .b8 room[16384];\n"
-        "ld.param.u64 %%in, [i];\nld.param.u64 %%out, [o];\nld.param.u32 %%r0, [n];\n"
-        "mov.u32 %%bx, %%ctaid.x;\nmov.u32 %%tx, %%tid.x;\nmov.u32 %%ty, %%tid.y;\nmov.u32 %%r1, "
-        "%%ctaid.x;\n"
-        "mov.u32 %%r2, %%ntid.x;\nmad.lo.u32 %%lin, %%ty, %%r2, %%tx;\nmov.u32 %%r3, 7;\n"
-        "mov.u64 %%sh, room;\nmad.lo.u32 %%r4, %%r1, %%r2, %%tx;\n");
-    for (unsigned k = 0; k < 4; k++)
-        put_block(2);
-    put("mov.u32 %%tt, %%ctaid.y;\nmov.u32 %%b, %%nctaid.x;\n"
-        "mad.lo.u32 %%b, %%tt, %%b, %%bx;\nmov.u32 %%tt, %%ntid.x;\nmul.lo.u32 %%b, %%b, %%tt;\n"
-        "mov.u32 %%tt, %%ntid.y;\nmad.lo.u32 %%b, %%b, %%tt, %%lin;\n"
-        "mad.wide.u32 %%slot, %%b, %u, %%out;\nadd.s64 %%slot, %%slot, %u;\n",
+        "ld.param.u64 %%in, [i];\n"
+        "ld.param.u64 %%out, [o];\n"
+        "ld.param.u32 %%r0, [n];\n"
+        "mov.u32 %%bx, %%ctaid.x;\n"
+        "mov.u32 %%tx, %%tid.x;\n"
+        "mov.u32 %%ty, %%tid.y;\n"
+        "mov.u32 %%r1, %%ctaid.x;\n"
+        "mov.u32 %%r2, %%ntid.x;\n"
+        "mad.lo.u32 %%lin, %%ty, %%r2, %%tx;\n"
+        "mov.u32 %%r3, 7;\n"
+        "mov.u64 %%sh, room;\n"
+        "mad.lo.u32 %%r4, %%r1, %%r2, %%tx;\n");
+}
+
+/* Each thread writes all that it has computed to a place of its own. */
+static void put_results(void)
+{
+    put("mov.u32 %%tt, %%ctaid.y;\n"
+        "mov.u32 %%b, %%nctaid.x;\n"
+        "mad.lo.u32 %%b, %%tt, %%b, %%bx;\n"
+        "mov.u32 %%tt, %%ntid.x;\n"
+        "mul.lo.u32 %%b, %%b, %%tt;\n"
+        "mov.u32 %%tt, %%ntid.y;\n"
+        "mad.lo.u32 %%b, %%b, %%tt, %%lin;\n"
+        "mad.wide.u32 %%slot, %%b, %u, %%out;\n"
+        "add.s64 %%slot, %%slot, %u;\n",
         SLOT, BUFFER);
     for (unsigned k = 0; k < new_words; k++)
         put("xor.b32 %%r%u, %%r%u, %%t%u;\n", 1 + k % 7, 1 + k % 7, k);
@@ -353,6 +370,15 @@ static void put_program(void)
     for (unsigned k = 0; k < WIDE; k++)
         put("st.global.u64 [%%slot+%u], %%d%u;\n", 32 + k * 8, k);
     put("ret;\n}\n");
+}
+
+static void put_program(void)
+{
+    used = new_words = new_wides = 0;
+    put_head();
+    for (unsigned k = 0; k < 4; k++)
+        put_block(2);
+    put_results();
 }
 
 /* ---- running ---- */
