@@ -21,6 +21,9 @@ static char text[TEXT];
 static size_t used;
 static unsigned compared, finished;
 static unsigned labels, new_words, new_wides; /* so far */
+static enum ptx_schedule schedule;
+static uint32_t drop; /* of 2^32 stores */
+static bool stores_shared;
 static uint8_t *in, *out;
 static size_t out_size;
 
@@ -227,6 +230,7 @@ static void put_memory(void)
     const char *at = put_address(is_shared, what < 3);
     const char *a = word(), *b = word();
 
+    stores_shared |= is_shared && what < 2;
     switch (what) {
     case 0:
         put("st.%s.u32 [%s+%u], %s;\n", space, at, offset, a);
@@ -375,6 +379,7 @@ static void put_results(void)
 static void put_program(void)
 {
     used = new_words = new_wides = 0;
+    stores_shared = false;
     put_head();
     for (unsigned k = 0; k < 4; k++)
         put_block(2);
@@ -412,6 +417,10 @@ static void run(struct ptx_module *m, const uint32_t grid[2], const uint32_t blo
                            .grid = {grid[0], grid[1], 1},
                            .block = {block[0], block[1], 1},
                            .params = &params,
+                           .schedule = schedule,
+                           .seed = seed_now,
+                           .drop = drop,
+                           .drop_seed = seed_now,
                            .is_accessible = is_accessible,
                            .warp_instructions = &r->steps};
 
@@ -437,9 +446,11 @@ static void show(const struct result *a, const struct result *b, const uint32_t 
 
     while (at < out_size && a->bytes[at] == b->bytes[at])
         at++;
-    fprintf(stderr, "seed %llu, grid %u,%u, block %u,%u: byte %zu; with ramps: %s\nwithout: %s\n%s",
-            (unsigned long long)seed_now, grid[0], grid[1], block[0], block[1], at, a->fault.text,
-            b->fault.text, text);
+    fprintf(stderr,
+            "drop %u, schedule %u, seed %llu, grid %u,%u, block %u,%u: byte %zu; with ramps: "
+            "%s\nwithout: %s\n%s",
+            drop, (unsigned)schedule, (unsigned long long)seed_now, grid[0], grid[1], block[0],
+            block[1], at, a->fault.text, b->fault.text, text);
 }
 
 static void compare(struct ptx_module *m, const uint32_t grid[2], const uint32_t block[2])
@@ -477,6 +488,9 @@ static void check_program(uint64_t seed)
         return;
     const uint32_t *block = blocks[pick(sizeof(blocks) / sizeof(blocks[0]))];
     compared++;
+    schedule = (enum ptx_schedule)pick(3);
+    /* In shared memory, which stores are lost depends on where the host has put it. */
+    drop = stores_shared || pick(2) ? 0 : 1u << 30;
     compare(m, (const uint32_t[]){1 + pick(3), 1 + pick(2)}, block);
     ptx_module_destroy(m);
 }
