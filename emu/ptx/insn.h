@@ -151,10 +151,12 @@ struct ptx_code {
     uint32_t *used_codes;
     uint32_t used_code_count;
     uint32_t dynamic_align; /* of an entry: what its dynamic shared memory asks for; 0: nothing */
-    uint32_t mark; /* of the layout's walks */
+    uint32_t mark;          /* of the layout's walks */
     uint8_t stack_state;
-    uint8_t is_alone; /* emu/ptx/launch/parallel_launch.c's */
-    uint8_t is_ready; /* decoded, and all that it may call: emu/ptx/parse/lazy.c's, atomic */
+    uint8_t is_alone;      /* emu/ptx/launch/parallel_launch.c's */
+    uint8_t is_ready;      /* decoded, and all that it may call: emu/ptx/parse/lazy.c's, atomic */
+    struct ptx_plan *plan; /* emu/ptx/launch/plan.c's, atomic; NULL: none yet, or there is none */
+    uint8_t has_no_plan;   /* it was tried; atomic */
 };
 
 /* Is it an instruction of this function? The function may be being decoded by another thread. */

@@ -4,6 +4,7 @@
  * than their instructions.
  */
 #include "emu/ptx/exec/exec.h"
+#include "emu/ptx/exec/ramp.h"
 #include "emu/ptx/exec/tensor_memory.h"
 #include "emu/ptx/parse/module.h"
 
@@ -89,20 +90,73 @@ static void fill_launch(struct ptx_warp *w)
         grid_id[l] = run->grid_id;
 }
 
-static void fill_block(struct ptx_warp *w)
+static uint32_t block_value(const struct ptx_warp *w, enum ptx_special id)
 {
     const uint32_t *size = w->run->cluster;
-    uint32_t cluster[3];
-    uint32_t place[3];
+    const uint32_t *at = w->block->id;
 
-    for (unsigned k = 0; k < 3; k++) {
-        cluster[k] = w->block->id[k] / size[k];
-        place[k] = w->block->id[k] % size[k];
+    if (id == PTX_SPECIAL_SMID)
+        return (uint32_t)(ptx_block_linear(w->block) % PROCESSORS);
+    if (id <= PTX_SPECIAL_CTAID_Z)
+        return at[id - PTX_SPECIAL_CTAID_X];
+    if (id <= PTX_SPECIAL_CLUSTERID_Z)
+        return at[id - PTX_SPECIAL_CLUSTERID_X] / size[id - PTX_SPECIAL_CLUSTERID_X];
+    return at[id - PTX_SPECIAL_CLUSTER_CTAID_X] % size[id - PTX_SPECIAL_CLUSTER_CTAID_X];
+}
+
+static void fill_block(struct ptx_warp *w)
+{
+    for (unsigned id = 0; id < PTX_SPECIAL_COUNT; id++)
+        if (ptx_special_is_of_block(id))
+            fill32(w, id, block_value(w, id));
+}
+
+/* ---- ramps ---- */
+
+/* Finds out whether lanes that were filled in form a ramp. */
+static void measure_special(const struct ptx_warp *w, struct ptx_ramp *r)
+{
+    const struct ptx_run *run = w->run;
+    const uint32_t *lanes = ptx_lanes(w, r->op);
+
+    r->base = lanes[0];
+    r->x = run->row > 1 ? (int32_t)(lanes[1] - lanes[0]) : 0;
+    r->y = run->row < PTX_LANES ? (int32_t)(lanes[run->row] - lanes[0]) : 0;
+    r->state = PTX_RAMP_SPREAD | PTX_RAMP_KNOWN;
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        if (lanes[l] !=
+            (uint32_t)(r->base + (uint64_t)r->x * run->columns[l] + (uint64_t)r->y * run->rows[l]))
+            r->state = PTX_RAMP_SPREAD;
+}
+
+static bool ramps_new(struct ptx_warp *w)
+{
+    const struct ptx_plan *plan = w->run->plan;
+
+    if (!plan)
+        return true;
+    w->ramps = malloc(plan->ramp_count * sizeof(*w->ramps));
+    if (!w->ramps)
+        return false;
+    memcpy(w->ramps, plan->ramps, plan->ramp_count * sizeof(*w->ramps));
+    for (uint32_t k = plan->special_launch; k < plan->special_end; k++)
+        measure_special(w, &w->ramps[k]);
+    return true;
+}
+
+static void ramps_start(struct ptx_warp *w)
+{
+    const struct ptx_plan *plan = w->run->plan;
+
+    memcpy(w->ramps + PTX_SLOT_FIRST, plan->ramps + PTX_SLOT_FIRST,
+           plan->reset_count * sizeof(*w->ramps));
+    for (uint32_t k = plan->special_first; k < plan->special_launch; k++) {
+        struct ptx_ramp *r = &w->ramps[k];
+        r->base = block_value(w, ptx_special_of(r->op));
+        r->x = r->y = 0;
+        r->state = PTX_RAMP_KNOWN;
     }
-    fill3(w, PTX_SPECIAL_CTAID_X, w->block->id);
-    fill3(w, PTX_SPECIAL_CLUSTERID_X, cluster);
-    fill3(w, PTX_SPECIAL_CLUSTER_CTAID_X, place);
-    fill32(w, PTX_SPECIAL_SMID, (uint32_t)(ptx_block_linear(w->block) % PROCESSORS));
+    w->repeats = w->block->cluster->is_used;
 }
 
 static void drop_frames(struct ptx_warp *w, struct ptx_frame *f, uint32_t lanes)
@@ -132,6 +186,7 @@ static void warp_free(struct ptx_warp *w)
     ptx_frame_destroy(w, w->first);
     ptx_spare_frames_free(w);
     free(w->local);
+    free(w->ramps);
     free(w);
 }
 
@@ -156,7 +211,10 @@ static struct ptx_warp *warp_new(struct ptx_run *run, struct ptx_block *block, u
     }
     w->first->is_first = true;
     fill_launch(w);
-    return w;
+    if (ramps_new(w))
+        return w;
+    warp_free(w);
+    return NULL;
 }
 
 /* A warp whose lanes have all exited has no group, no join and no frame but the first. */
@@ -178,7 +236,10 @@ static void warp_start(struct ptx_warp *w)
                                       .mask = lanes,
                                       .state = PTX_GROUP_READY,
                                       .join = PTX_JOIN_NONE};
-    fill_block(w);
+    if (w->ramps)
+        ramps_start(w);
+    if (!w->ramps || run->plan->shows_specials)
+        fill_block(w);
 }
 
 void ptx_block_destroy(struct ptx_block *block)
@@ -217,6 +278,16 @@ struct ptx_block *ptx_block_create(struct ptx_run *run, struct ptx_cluster *clus
 
 /* The kernel's registers and variables begin as zeros, so that a program that reads what it has not
  * written does so in the same way each time; deeper in the stack lies what was there. */
+static void clear_registers(const struct ptx_run *run, uint8_t *registers)
+{
+    const struct ptx_plan *plan = run->plan;
+
+    if (!plan)
+        memset(registers, 0, run->code->frame_size);
+    for (uint32_t k = 0; plan && k < plan->clear_count; k++)
+        memset(registers + plan->clears[k].start, 0, plan->clears[k].size);
+}
+
 static void clear(struct ptx_run *run, struct ptx_block *block)
 {
     if (block->open_barriers)
@@ -224,7 +295,7 @@ static void clear(struct ptx_run *run, struct ptx_block *block)
     block->open_barriers = 0;
     for (uint32_t k = 0; k < block->warp_count; k++) {
         struct ptx_warp *w = block->warps[k];
-        memset(w->first->registers, 0, run->code->frame_size);
+        clear_registers(run, w->first->registers);
         for (unsigned l = 0; l < PTX_LANES && run->code->local_frame; l++)
             memset(w->local + l * run->local_stride, 0,
                    run->launch->module->local_size + run->code->local_frame);
@@ -244,7 +315,8 @@ void ptx_block_start(struct ptx_block *block, const uint32_t id[3])
 
     if (block->cluster->is_used)
         clear(run, block);
-    memset(block->shared, 0, run->shared_size);
+    if (run->shared_size)
+        memset(block->shared, 0, run->shared_size);
     ptx_tensor_memory_reset(block);
     memcpy(block->id, id, sizeof(block->id));
     block->alive = run->threads;

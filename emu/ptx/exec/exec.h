@@ -66,11 +66,17 @@ struct ptx_join {
 struct ptx_block;
 struct ptx_run;
 
+struct ptx_ramp;
+struct ptx_plan;
+
 struct ptx_warp {
     const struct ptx_insn *pc;
     uint32_t active; /* lanes of the running group */
     uint32_t mask;   /* of these, the lanes for which the instruction's guard holds */
     uint8_t *base[PTX_BASE_COUNT];
+    uintptr_t to_step;      /* from an instruction to its step in the plan; 0: none (ramp.h) */
+    struct ptx_ramp *ramps; /* the plan's slots; NULL: no plan */
+    bool repeats;           /* it ran another block before */
     enum ptx_stop stop;
     uint64_t steps;      /* warp-instructions so far */
     uint64_t counted;    /* of these, already in run->instructions */
@@ -162,13 +168,18 @@ struct ptx_run {
     bool faulted;
     uint64_t instructions; /* thread-instructions */
     uint64_t steps;        /* warp-instructions */
+    uint64_t progress;     /* of these, not yet in ptx_progress() */
     uint32_t shared_static;
     uint32_t shared_size;     /* with what is reserved */
     uint32_t shared_reserved; /* where that starts, after the program's own */
     uint64_t local_stride;
-    uint32_t threads;       /* a block */
-    uint32_t cluster[3];    /* blocks */
-    uint32_t cluster_count; /* their product */
+    uint32_t threads;                             /* a block */
+    const struct ptx_plan *plan;                  /* of the kernel; NULL: none */
+    uint32_t row;                                 /* lanes of a row, a power of two: ramp.h */
+    uint32_t last_column, last_row;               /* of a warp */
+    uint32_t columns[PTX_LANES], rows[PTX_LANES]; /* of each lane */
+    uint32_t cluster[3];                          /* blocks */
+    uint32_t cluster_count;                       /* their product */
     struct ptx_order order;
     uint64_t grid_id;
     uint32_t *workspace; /* of a cooperative launch, see emu/ptx/launch/run.c; NULL */
@@ -185,6 +196,12 @@ struct ptx_run {
     struct ptx_watching *watching;       /* the observer's own: emu/ptx/check/watching.h */
     struct ptx_bound *images;            /* of the handles met so far: emu/ptx/texture/image.c */
 };
+
+/* Returns how many lanes a mask has; mostly all. */
+static inline uint32_t ptx_lane_count(uint32_t mask)
+{
+    return mask == 0xffffffffu ? PTX_LANES : (uint32_t)__builtin_popcount(mask);
+}
 
 /* Has the driver said that [start, end) may be accessed? False: ask it. */
 static inline bool ptx_extent_find(const struct ptx_run *run, bool write, uint64_t start,

@@ -3,6 +3,7 @@
  * Groups of lanes: splitting, meeting, exiting, taking turns. See exec.h.
  */
 #include "emu/ptx/exec/exec.h"
+#include "emu/ptx/exec/ramp.h"
 #include "emu/ptx/parse/module.h"
 
 #include <stdlib.h>
@@ -80,7 +81,11 @@ void ptx_spare_frames_free(struct ptx_warp *w)
 
 void ptx_warp_count(struct ptx_warp *w)
 {
-    w->run->instructions += (w->steps - w->counted) * (unsigned)__builtin_popcount(w->active);
+    uint64_t steps = w->steps - w->counted;
+
+    if (!steps)
+        return;
+    w->run->instructions += steps * ptx_lane_count(w->active);
     w->counted = w->steps;
 }
 
@@ -88,6 +93,9 @@ void ptx_warp_set_frame(struct ptx_warp *w, struct ptx_frame *frame)
 {
     w->frame = frame;
     w->base[PTX_BASE_FRAME] = frame ? frame->registers : NULL;
+    w->to_step = w->ramps && frame == w->first
+                     ? (uintptr_t)w->run->plan->steps - (uintptr_t)w->run->code->insns
+                     : 0;
 }
 
 static void take(struct ptx_warp *w, int index)
@@ -114,6 +122,8 @@ void ptx_warp_park(struct ptx_warp *w, enum ptx_group_state state, uint32_t wait
 
 static int next_ready(const struct ptx_warp *w, int after)
 {
+    if (w->used_groups == 1)
+        return w->groups[0].state == PTX_GROUP_READY ? 0 : -1;
     unsigned start = (unsigned)(after + 1) % PTX_LANES;
     /* From `start` upwards and around. */
     uint64_t turned = ((uint64_t)w->used_groups << PTX_LANES | w->used_groups) >> start;
@@ -257,13 +267,28 @@ static void wake_syncs(struct ptx_warp *w)
     }
 }
 
+/* The last lanes of a warp exit, and nothing of it is left: no group, no join, no frame but the
+ * first. */
+static void exit_last(struct ptx_warp *w)
+{
+    w->used_groups = 0;
+    w->groups[0].state = PTX_GROUP_FREE;
+    w->first->inside = 0;
+    w->waits = true;
+    w->stop = PTX_STOP_SWITCH;
+}
+
 void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
 {
     ptx_warp_count(w);
     w->active &= ~lanes;
     w->alive &= ~lanes;
-    w->block->alive -= (uint32_t)__builtin_popcount(lanes);
-    w->block->cluster->alive -= (uint32_t)__builtin_popcount(lanes);
+    w->block->alive -= ptx_lane_count(lanes);
+    w->block->cluster->alive -= ptx_lane_count(lanes);
+    if (!w->alive && w->used_groups == 1 && !w->open_joins && w->frame == w->first) {
+        exit_last(w);
+        return;
+    }
     if (!w->active)
         drop_current(w);
     leave_joins(w, lanes);

@@ -58,7 +58,7 @@
     X(RESERVED_SMEM_0, "%reserved_smem_offset_0")                                                  \
     X(RESERVED_SMEM_1, "%reserved_smem_offset_1")                                                  \
     X(IS_EXPLICIT_CLUSTER, "%is_explicit_cluster") /* a predicate: a bit a lane */                 \
-    X(DYNAMIC_SHARED, "") /* ours: the address of .extern .shared arrays */
+    X(DYNAMIC_SHARED, "")                          /* ours: the address of .extern .shared arrays */
 
 enum ptx_special {
 #define X(id, name) PTX_SPECIAL_##id,
@@ -73,6 +73,19 @@ enum ptx_special {
 static inline ptx_op ptx_special_op(enum ptx_special id)
 {
     return (ptx_op)id * 128u | PTX_BASE_SPECIAL;
+}
+
+/* Do its lanes hold another value in another block of the same launch? */
+static inline bool ptx_special_is_of_block(unsigned id)
+{
+    return (id >= PTX_SPECIAL_CTAID_X && id <= PTX_SPECIAL_CTAID_Z) || id == PTX_SPECIAL_SMID ||
+           (id >= PTX_SPECIAL_CLUSTERID_X && id <= PTX_SPECIAL_CLUSTERID_Z) ||
+           (id >= PTX_SPECIAL_CLUSTER_CTAID_X && id <= PTX_SPECIAL_CLUSTER_CTAID_Z);
+}
+
+static inline unsigned ptx_special_of(ptx_op op)
+{
+    return op / 128u;
 }
 
 /* Registers that a read instruction fetches: PTX_FETCH_* or -1. */

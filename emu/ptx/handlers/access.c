@@ -6,6 +6,7 @@
  */
 #include "emu/ptx/handlers/handler.h"
 #include "emu/ptx/handlers/memory.h"
+#include "emu/ptx/handlers/ramp.h"
 
 #include <string.h>
 
@@ -161,6 +162,58 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
     return i->count > 1 ? ((const ptx_op *)i->extra)[k] : i->dst;
 }
 
+static __attribute__((noinline)) bool find_extent(struct ptx_warp *w, struct ptx_ramp *r,
+                                                  bool write, uint64_t low, uint64_t end)
+{
+    const struct ptx_run *run = w->run;
+
+    for (unsigned k = 0; k < PTX_EXTENT_COUNT; k++) {
+        const struct ptx_extent *e = &run->extents[write][k];
+        if (low >= e->start && end <= e->end) {
+            r->extent[write] = (uint8_t)k;
+            return true;
+        }
+    }
+    return !run->launch->is_accessible && !((low | end) >> 60);
+}
+
+/* Tests whether the launch may access [low, end). Mostly it is where this register pointed before.
+ */
+static inline bool is_held_again(struct ptx_warp *w, struct ptx_ramp *r, bool write, uint64_t low,
+                                 uint64_t end)
+{
+    const struct ptx_extent *e = &w->run->extents[write][r->extent[write]];
+
+    return (low >= e->start && end <= e->end) || find_extent(w, r, write, low, end);
+}
+
+/* Host memory of lane 0's address, where the addresses are a ramp and all that they span is
+ * accessible; NULL: look at each lane. */
+static inline __attribute__((always_inline)) uint8_t *place_ramp(struct ptx_warp *w,
+                                                                 const struct ptx_insn *i,
+                                                                 struct ptx_ramp *r, unsigned whole,
+                                                                 bool write)
+{
+    uint64_t first = r->base + (uint64_t)i->imm;
+    int64_t low = 0, high = 0;
+
+    if (!(r->state & PTX_RAMP_KNOWN) || !ptx_ramp_is_whole(w) ||
+        (write && (w->mask != 0xffffffffu || w->run->launch->drop)))
+        return NULL;
+    if (!ptx_ramp_is_same(r) && !ptx_ramp_reach(w, r, &low, &high))
+        return NULL;
+    if (((first | (uint64_t)r->x | (uint64_t)r->y) & (whole - 1)) | first >> 60 |
+        ((first + (uint64_t)low) >> 63))
+        return NULL;
+    if (i->space == PTX_SPACE_SHARED)
+        return first + (uint64_t)high + whole <= w->run->shared_size ? w->block->shared + first
+                                                                     : NULL;
+    if (i->type2 == PTX_U32 ||
+        !is_held_again(w, r, write, first + (uint64_t)low, first + (uint64_t)high + whole))
+        return NULL;
+    return (uint8_t *)(uintptr_t)first;
+}
+
 /* M: the element in memory, R: the register's. */
 #define LOAD(M, R)                                                                                 \
     static void spread_##M##_##R(struct ptx_warp *w, ptx_op op, M value)                           \
@@ -212,6 +265,82 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
             else                                                                                   \
                 each_##M##_##R(w, op, &at, k *(unsigned)sizeof(M));                                \
         }                                                                                          \
+    }                                                                                              \
+    static inline void line_##M##_##R(R *d, const uint8_t *from, int64_t x, unsigned count)        \
+    {                                                                                              \
+        const M *m = (const M *)(const void *)from;                                                \
+        R first = (R)m[0];                                                                         \
+        if (x == (int64_t)sizeof(M))                                                               \
+            PTX_INDEPENDENT for (unsigned l = 0; l < count; l++) d[l] = (R)m[l];                   \
+        else if (x == 0)                                                                           \
+            for (unsigned l = 0; l < count; l++)                                                   \
+                d[l] = first;                                                                      \
+        else if (x == 2 * (int64_t)sizeof(M))                                                      \
+            PTX_INDEPENDENT for (unsigned l = 0; l < count; l++) d[l] = (R)m[2 * l];               \
+        else                                                                                       \
+            for (unsigned l = 0; l < count; l++)                                                   \
+                d[l] = (R) * (const M *)(const void *)(from + (int64_t)l * x);                     \
+    }                                                                                              \
+    static __attribute__((noinline)) void lines_##M##_##R(unsigned row, R *d, const uint8_t *from, \
+                                                          const struct ptx_ramp *r)                \
+    {                                                                                              \
+        if (row == PTX_LANES) {                                                                    \
+            line_##M##_##R(d, from, r->x, PTX_LANES);                                              \
+        } else if (row == 16) {                                                                    \
+            line_##M##_##R(d, from, r->x, 16);                                                     \
+            line_##M##_##R(d + 16, from + r->y, r->x, 16);                                         \
+        } else {                                                                                   \
+            for (unsigned l = 0; l < PTX_LANES; l += row, from += r->y)                            \
+                line_##M##_##R(d + l, from, r->x, row);                                            \
+        }                                                                                          \
+    }                                                                                              \
+    static __attribute__((noinline)) void row_of_##M##_##R(R *d, const uint8_t *from)              \
+    {                                                                                              \
+        line_##M##_##R(d, from, (int64_t)sizeof(M), PTX_LANES);                                    \
+    }                                                                                              \
+    static __attribute__((noinline)) void same_of_##M##_##R(R *d, const uint8_t *from)             \
+    {                                                                                              \
+        line_##M##_##R(d, from, 0, PTX_LANES);                                                     \
+    }                                                                                              \
+    static inline void ramp_element_##M##_##R(struct ptx_warp *w, unsigned slot, ptx_op op,        \
+                                              const uint8_t *from, const struct ptx_ramp *r)       \
+    {                                                                                              \
+        unsigned row = w->run->row;                                                                \
+        R *d = ptx_lanes(w, op);                                                                   \
+        if (ptx_ramp_is_same(r) && slot != PTX_SLOT_LANES) {                                       \
+            ptx_ramp_set(&w->ramps[slot], (R) * (const M *)(const void *)from, 0, 0);              \
+            return;                                                                                \
+        }                                                                                          \
+        w->ramps[slot].state = PTX_RAMP_SPREAD;                                                    \
+        if (ptx_ramp_is_same(r))                                                                   \
+            same_of_##M##_##R(d, from);                                                            \
+        else if (r->x == (int64_t)sizeof(M) && (row == PTX_LANES || r->y == r->x * row))           \
+            row_of_##M##_##R(d, from);                                                             \
+        else                                                                                       \
+            lines_##M##_##R(row, d, from, r);                                                      \
+    }                                                                                              \
+    static __attribute__((noinline)) void ramp_elements_##M##_##R(                                 \
+        struct ptx_warp *w, const struct ptx_insn *i, const uint8_t *from)                         \
+    {                                                                                              \
+        const struct ptx_step *s = ptx_step_of(w, i);                                              \
+        const struct ptx_ramp r = w->ramps[s->a]; /* it may be among what is written */            \
+        for (unsigned k = 0; k < i->count; k++)                                                    \
+            if (element(i, k) != PTX_OP_NONE)                                                      \
+                ramp_element_##M##_##R(w, s->slots[1 + k], element(i, k), from + k * sizeof(M),    \
+                                       &r);                                                        \
+    }                                                                                              \
+    static void ramp_load_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                  \
+    {                                                                                              \
+        const struct ptx_step *s = ptx_step_of(w, i);                                              \
+        struct ptx_ramp *r = &w->ramps[s->a];                                                      \
+        const uint8_t *from = place_ramp(w, i, r, (unsigned)sizeof(M) * i->count, false);          \
+        bool makes_ramp = ptx_ramp_is_same(r) && s->slots[1] != PTX_SLOT_LANES && i->count == 1;   \
+        if (!from || (w->mask != 0xffffffffu && !makes_ramp))                                      \
+            ptx_ramp_run_spread(w, i);                                                             \
+        else if (i->count == 1 && i->dst != PTX_OP_NONE)                                           \
+            ramp_element_##M##_##R(w, s->slots[1], i->dst, from, r);                               \
+        else                                                                                       \
+            ramp_elements_##M##_##R(w, i, from);                                                   \
     }
 
 #define STORE(M, R)                                                                                \
@@ -242,6 +371,77 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
                     ((M *)(void *)at_lane(&at, l))[k] = (M)a[l];                                   \
                 }                                                                                  \
         }                                                                                          \
+    }                                                                                              \
+    static inline void put_line_##M##_##R(uint8_t *to, const R *a, int64_t x, unsigned count)      \
+    {                                                                                              \
+        M *m = (M *)(void *)to;                                                                    \
+        if (x == (int64_t)sizeof(M))                                                               \
+            PTX_INDEPENDENT for (unsigned l = 0; l < count; l++) m[l] = (M)a[l];                   \
+        else                                                                                       \
+            for (unsigned l = 0; l < count; l++)                                                   \
+                *(M *)(void *)(to + (int64_t)l * x) = (M)a[l];                                     \
+    }                                                                                              \
+    static __attribute__((noinline)) void put_lines_##M##_##R(                                     \
+        unsigned row, uint8_t *to, const R *a, const struct ptx_ramp *r)                           \
+    {                                                                                              \
+        if (row == PTX_LANES) {                                                                    \
+            put_line_##M##_##R(to, a, r->x, PTX_LANES);                                            \
+        } else if (row == 16) {                                                                    \
+            put_line_##M##_##R(to, a, r->x, 16);                                                   \
+            put_line_##M##_##R(to + r->y, a + 16, r->x, 16);                                       \
+        } else {                                                                                   \
+            for (unsigned l = 0; l < PTX_LANES; l += row, to += r->y)                              \
+                put_line_##M##_##R(to, a + l, r->x, row);                                          \
+        }                                                                                          \
+    }                                                                                              \
+    static void ramp_put_##M##_##R(struct ptx_warp *w, struct ptx_ramp *value, ptx_op op,          \
+                                   uint8_t *to, const struct ptx_ramp *r)                          \
+    {                                                                                              \
+        unsigned row = w->run->row;                                                                \
+        if (!(value->state & PTX_RAMP_SPREAD))                                                     \
+            ptx_ramp_spread(w, value);                                                             \
+        if (r->x == (int64_t)sizeof(M) && (row == PTX_LANES || r->y == r->x * row))                \
+            put_line_##M##_##R(to, ptx_lanes(w, op), (int64_t)sizeof(M), PTX_LANES);               \
+        else                                                                                       \
+            put_lines_##M##_##R(row, to, ptx_lanes(w, op), r);                                     \
+    }                                                                                              \
+    static void put_pairs_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i, uint8_t *to)     \
+    {                                                                                              \
+        const R *a = ptx_lanes(w, element(i, 0));                                                  \
+        const R *b = ptx_lanes(w, element(i, 1));                                                  \
+        M *m = (M *)(void *)to;                                                                    \
+        PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++)                                   \
+        {                                                                                          \
+            m[2 * l] = (M)a[l];                                                                    \
+            m[2 * l + 1] = (M)b[l];                                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static __attribute__((noinline)) void ramp_puts_##M##_##R(                                     \
+        struct ptx_warp *w, const struct ptx_insn *i, uint8_t *to, const struct ptx_ramp *r)       \
+    {                                                                                              \
+        const struct ptx_step *s = ptx_step_of(w, i);                                              \
+        unsigned row = w->run->row, whole = (unsigned)sizeof(M) * i->count;                        \
+        for (unsigned k = 0; k < i->count; k++)                                                    \
+            if (!(w->ramps[s->slots[k]].state & PTX_RAMP_SPREAD))                                  \
+                ptx_ramp_spread(w, &w->ramps[s->slots[k]]);                                        \
+        if (i->count == 2 && r->x == whole && (row == PTX_LANES || r->y == r->x * row)) {          \
+            put_pairs_##M##_##R(w, i, to);                                                         \
+            return;                                                                                \
+        }                                                                                          \
+        for (unsigned k = 0; k < i->count; k++)                                                    \
+            put_lines_##M##_##R(row, to + k * sizeof(M), ptx_lanes(w, element(i, k)), r);          \
+    }                                                                                              \
+    static void ramp_store_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                 \
+    {                                                                                              \
+        const struct ptx_step *s = ptx_step_of(w, i);                                              \
+        struct ptx_ramp *r = &w->ramps[s->a];                                                      \
+        uint8_t *to = place_ramp(w, i, r, (unsigned)sizeof(M) * i->count, true);                   \
+        if (!to)                                                                                   \
+            ptx_ramp_run_spread(w, i);                                                             \
+        else if (i->count == 1)                                                                    \
+            ramp_put_##M##_##R(w, &w->ramps[s->slots[0]], i->dst, to, r);                          \
+        else                                                                                       \
+            ramp_puts_##M##_##R(w, i, to, r);                                                      \
     }
 
 #define BY_REGISTER(ACCESS)                                                                        \
@@ -306,4 +506,37 @@ const struct ptx_entry PTX_TABLE(ptx_access_entries)[] = {
     {PTX_ALU_PARAM, PTX_U32, param_uint32_t_uint32_t},
     {PTX_ALU_PARAM, PTX_U64, param_uint64_t_uint64_t},
     {0, 0, 0},
+};
+
+#define RAMP(OP, TYPE, RULE, fn)                                                                   \
+    {                                                                                              \
+        PTX_ALU_##OP, PTX_##TYPE, PTX_RAMP_##RULE, {0}, ramp_##fn                                  \
+    }
+
+const struct ptx_ramp_entry PTX_TABLE(ptx_ramp_access_entries)[] = {
+    RAMP(LOAD_16, U8, LOAD, load_uint8_t_uint16_t),
+    RAMP(LOAD_32, U8, LOAD, load_uint8_t_uint32_t),
+    RAMP(LOAD_64, U8, LOAD, load_uint8_t_uint64_t),
+    RAMP(LOAD_16, U16, LOAD, load_uint16_t_uint16_t),
+    RAMP(LOAD_32, U16, LOAD, load_uint16_t_uint32_t),
+    RAMP(LOAD_64, U16, LOAD, load_uint16_t_uint64_t),
+    RAMP(LOAD_32, U32, LOAD, load_uint32_t_uint32_t),
+    RAMP(LOAD_64, U32, LOAD, load_uint32_t_uint64_t),
+    RAMP(LOAD_64, U64, LOAD, load_uint64_t_uint64_t),
+    RAMP(LOAD_16, S8, LOAD, load_int8_t_uint16_t),
+    RAMP(LOAD_32, S8, LOAD, load_int8_t_uint32_t),
+    RAMP(LOAD_64, S8, LOAD, load_int8_t_uint64_t),
+    RAMP(LOAD_32, S16, LOAD, load_int16_t_uint32_t),
+    RAMP(LOAD_64, S16, LOAD, load_int16_t_uint64_t),
+    RAMP(LOAD_64, S32, LOAD, load_int32_t_uint64_t),
+    RAMP(STORE_16, U8, STORE, store_uint8_t_uint16_t),
+    RAMP(STORE_32, U8, STORE, store_uint8_t_uint32_t),
+    RAMP(STORE_64, U8, STORE, store_uint8_t_uint64_t),
+    RAMP(STORE_16, U16, STORE, store_uint16_t_uint16_t),
+    RAMP(STORE_32, U16, STORE, store_uint16_t_uint32_t),
+    RAMP(STORE_64, U16, STORE, store_uint16_t_uint64_t),
+    RAMP(STORE_32, U32, STORE, store_uint32_t_uint32_t),
+    RAMP(STORE_64, U32, STORE, store_uint32_t_uint64_t),
+    RAMP(STORE_64, U64, STORE, store_uint64_t_uint64_t),
+    {.op = PTX_ALU_COUNT},
 };

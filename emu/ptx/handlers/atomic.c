@@ -130,6 +130,21 @@ uint64_t ptx_atomic_update(enum ptx_atomic op, ptx_type type, uint8_t *p, uint64
     }
 }
 
+/* A whole warp in shared memory, lane by lane. */
+static void add_shared_words(struct ptx_warp *w, const uint32_t *b, uint32_t *d, uint8_t *const *p)
+{
+    uint32_t any = 0;
+
+    for (unsigned l = 0; l < PTX_LANES; l++) {
+        uint32_t *at = (uint32_t *)(void *)p[l], old = *at;
+        any |= b[l];
+        *at = old + b[l];
+        if (d)
+            d[l] = old;
+    }
+    w->changes += any != 0;
+}
+
 /* Sums of 32-bit integers, the most frequent. Shared memory is seen by one host thread alone. */
 static void add_words(struct ptx_warp *w, const struct ptx_insn *i, uint8_t *const *p)
 {
@@ -137,6 +152,10 @@ static void add_words(struct ptx_warp *w, const struct ptx_insn *i, uint8_t *con
     uint32_t *d = i->dst == PTX_OP_NONE ? NULL : ptx_lanes(w, i->dst);
     uint32_t old[PTX_LANES];
 
+    if (i->space == PTX_SPACE_SHARED && w->mask == 0xffffffffu) {
+        add_shared_words(w, b, d, p);
+        return;
+    }
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned l = (unsigned)__builtin_ctz(left);
         uint32_t *at = (uint32_t *)(void *)p[l];

@@ -203,12 +203,13 @@ static void leave(struct ptx_warp *w)
 static void exit_lanes(struct ptx_warp *w, uint32_t lanes)
 {
     ptx_warp_exit(w, lanes);
-    ptx_barrier_check(w->block);
+    if (w->block->open_barriers || w->block->cluster->is_arrived)
+        ptx_barrier_check(w->block);
 }
 
 void ptx_run_end(struct ptx_warp *w, const struct ptx_insn *i)
 {
-    if (!ptx_warp_join(w, i))
+    if (w->join != PTX_JOIN_NONE && !ptx_warp_join(w, i))
         return;
     if (w->frame->parent)
         leave(w);

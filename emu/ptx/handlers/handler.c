@@ -11,6 +11,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* The handlers of the table, to be found by their address. */
 #define KNOWN_COUNT 4096
 static ptx_fn known[KNOWN_COUNT];
+static const struct ptx_ramp_entry *ramps[KNOWN_COUNT]; /* of the same */
+static ptx_fn spread_handler;
 
 static ptx_fn *slot_of(ptx_fn fn)
 {
@@ -34,6 +36,23 @@ static void install(const struct ptx_entry *entries)
     }
 }
 
+static void install_ramps(const struct ptx_ramp_entry *entries)
+{
+    for (; entries->op != PTX_ALU_COUNT; entries++)
+        if (table[entries->op][entries->type])
+            ramps[slot_of(table[entries->op][entries->type]) - known] = entries;
+}
+
+const struct ptx_ramp_entry *ptx_ramp_handler(ptx_fn fn)
+{
+    return *slot_of(fn) == fn ? ramps[slot_of(fn) - known] : NULL;
+}
+
+ptx_fn ptx_ramp_spread_handler(void)
+{
+    return spread_handler;
+}
+
 static void choose(void)
 {
     const char *plain = getenv("PTX_PLAIN_CPU"); /* for tests: results must not differ */
@@ -43,6 +62,9 @@ static void choose(void)
 #define X(name) install(wide ? name##_v3 : name##_any);
     PTX_TABLES(X)
 #undef X
+    install_ramps(wide ? ptx_ramp_entries_v3 : ptx_ramp_entries_any);
+    install_ramps(wide ? ptx_ramp_access_entries_v3 : ptx_ramp_access_entries_any);
+    spread_handler = wide ? ptx_ramp_run_spread_v3 : ptx_ramp_run_spread_any;
 }
 
 ptx_fn ptx_handler(enum ptx_alu op, ptx_type type)

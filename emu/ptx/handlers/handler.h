@@ -105,6 +105,33 @@ ptx_fn ptx_access_handler(bool is_store, ptx_type type, unsigned size);
 /* For one kernel parameter. Never NULL. */
 ptx_fn ptx_param_handler(ptx_type type, unsigned size);
 
+/* Says when an instruction makes a ramp (emu/ptx/exec/ramp.h). */
+enum ptx_ramp_rule {
+    PTX_RAMP_SUM,     /* of ramps is a ramp */
+    PTX_RAMP_PRODUCT, /* src[0] times src[1], one of which is the same in all lanes, and src[2] */
+    PTX_RAMP_SHIFT,   /* src[0], by what is the same in all lanes */
+    PTX_RAMP_SAME,    /* the same in all lanes if all sources are */
+    PTX_RAMP_CONVERT, /* a ramp if the source is one; sizes are those of the types */
+    PTX_RAMP_PARAM,   /* the same in all lanes */
+    PTX_RAMP_LOAD,    /* the same in all lanes if the address is */
+    PTX_RAMP_STORE,
+    PTX_RAMP_COMPARE, /* two sources; predicates */
+};
+
+/* A handler that knows ramps, for one of the table or for one that is named. */
+struct ptx_ramp_entry {
+    uint16_t op; /* of the table; PTX_ALU_COUNT: the end */
+    ptx_type type;
+    uint8_t rule;    /* enum ptx_ramp_rule */
+    uint8_t size[4]; /* bytes of a lane of dst and of the sources; 0: none */
+    ptx_fn fn;
+};
+
+/* Returns what to execute instead of a handler of the table; NULL: there is nothing. */
+const struct ptx_ramp_entry *ptx_ramp_handler(ptx_fn fn);
+/* Returns what executes an instruction that knows no ramps, whose registers may be some. */
+ptx_fn ptx_ramp_spread_handler(void);
+
 /* Comparisons of setp and set, in the mode bits of flags. */
 enum ptx_compare {
     PTX_CMP_EQ,
@@ -144,6 +171,10 @@ enum ptx_combine {
     extern const struct ptx_entry name##_v3[];
 PTX_TABLES(X)
 #undef X
+extern const struct ptx_ramp_entry ptx_ramp_entries_any[], ptx_ramp_entries_v3[];
+extern const struct ptx_ramp_entry ptx_ramp_access_entries_any[], ptx_ramp_access_entries_v3[];
+void ptx_ramp_run_spread_any(struct ptx_warp *warp, const struct ptx_insn *insn);
+void ptx_ramp_run_spread_v3(struct ptx_warp *warp, const struct ptx_insn *insn);
 
 /* At most four lanes. */
 static inline bool ptx_is_few(uint32_t mask)

@@ -186,12 +186,29 @@ static bool all_global(struct ptx_warp *w, const uint64_t *address, unsigned siz
     return true;
 }
 
+/* The whole warp at once: no address is larger than all their bits together. */
+static bool surely_shared(struct ptx_warp *w, const uint64_t *address, unsigned size, uint8_t **out)
+{
+    uint64_t bits = 0;
+
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        bits |= address[l];
+    if (w->mask != 0xffffffffu || w->run->shared_size < size || bits > w->run->shared_size - size ||
+        bits & (size - 1))
+        return false;
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        out[l] = w->block->shared + address[l];
+    return true;
+}
+
 static bool all_shared(struct ptx_warp *w, const uint64_t *address, unsigned size, uint8_t **out)
 {
     uint64_t limit = w->run->shared_size >= size ? w->run->shared_size - size : 0;
     bool outside = w->run->shared_size < size;
     uint64_t bits = 0;
 
+    if (surely_shared(w, address, size, out))
+        return true;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         uint64_t a = address[__builtin_ctz(left)];
         outside |= a > limit;

@@ -9,6 +9,8 @@
 #include "emu/ptx/exec/exec.h"
 #include "emu/ptx/exec/grid.h"
 #include "emu/ptx/exec/heap.h"
+#include "emu/ptx/exec/ramp.h"
+#include "emu/ptx/launch/plan.h"
 #include "emu/ptx/parse/module.h"
 #include "emu/ptx/launch/parallel_launch.h"
 #include "emu/ptx/check/watching.h"
@@ -32,20 +34,80 @@ struct ptx_grid {
     size_t capacity;
 };
 
-static void execute(struct ptx_warp *w)
+/* Passes over the kernel's first instructions in a warp that has executed them for another block.
+ */
+static void repeat_lead(struct ptx_warp *w)
 {
-    while (w->stop == PTX_STOP_NONE) {
+    const struct ptx_plan *plan = w->run->plan;
+    const struct ptx_insn *insns = w->run->code->insns;
+
+    w->mask = w->active;
+    for (uint32_t k = 0; k < plan->again_count; k++)
+        plan->steps[plan->again[k]].fn(w, insns + plan->again[k]);
+    w->pc += plan->lead;
+    w->steps += plan->lead;
+    w->repeats = false;
+}
+
+/* Steps that go on to the next one, or end the launch; pc and steps are past the first already. */
+static inline void execute_row(struct ptx_warp *w, const struct ptx_insn *i,
+                               const struct ptx_step *step)
+{
+    uint32_t left = step->row;
+
+    w->pc = i + left;
+    w->steps += left - 1;
+    for (; left && w->stop == PTX_STOP_NONE; left--, i++, step++)
+        step->fn(w, i);
+    w->pc -= left;
+    w->steps -= left;
+}
+
+/* In the kernel itself, by its plan. */
+static void execute_plan(struct ptx_warp *w)
+{
+    const uintptr_t to_step = w->to_step;
+
+    if (w->repeats)
+        repeat_lead(w);
+    do {
+        const struct ptx_insn *i = w->pc;
+        const struct ptx_step *step = (const struct ptx_step *)((uintptr_t)i + to_step);
+        uint32_t mask = w->active;
+        if (step->guard != PTX_OP_NONE)
+            mask &= ptx_pred(w, step->guard);
+        w->mask = mask;
+        w->pc = i + 1;
+        w->steps++;
+        if (step->row > 1)
+            execute_row(w, i, step);
+        else if (mask)
+            step->fn(w, i);
+    } while (w->stop == PTX_STOP_NONE && w->to_step == to_step);
+}
+
+/* In functions that the kernel calls, and where there is no plan. */
+static void execute_plain(struct ptx_warp *w)
+{
+    do {
         const struct ptx_insn *i = w->pc++;
         uint32_t mask = w->active;
         w->steps++;
-        if (i->guard != PTX_OP_NONE) {
+        if (i->guard != PTX_OP_NONE)
             mask &= ptx_pred(w, i->guard);
-            if (!mask)
-                continue;
-        }
         w->mask = mask;
-        i->fn(w, i);
-    }
+        if (mask)
+            i->fn(w, i);
+    } while (w->stop == PTX_STOP_NONE && !w->to_step);
+}
+
+static void execute(struct ptx_warp *w)
+{
+    while (w->stop == PTX_STOP_NONE)
+        if (w->to_step)
+            execute_plan(w);
+        else
+            execute_plain(w);
 }
 
 uint64_t ptx_progress(void)
@@ -57,7 +119,13 @@ uint64_t ptx_progress(void)
 static void note_progress(const struct ptx_warp *w, uint64_t before)
 {
     if (w->stop != PTX_STOP_YIELD || !w->polls || w->changes)
-        atomic_fetch_add_explicit(&progress, w->steps - before, memory_order_relaxed);
+        w->run->progress += w->steps - before;
+}
+
+static void publish_progress(struct ptx_run *run)
+{
+    atomic_fetch_add_explicit(&progress, run->progress, memory_order_relaxed);
+    run->progress = 0;
 }
 
 static bool run_slice(struct ptx_warp *w)
@@ -112,6 +180,7 @@ static bool run_round(struct ptx_run *run, struct ptx_block *block)
         if (w->stop != PTX_STOP_YIELD || !w->polls)
             block->polled = false;
     }
+    publish_progress(run);
     return ran;
 }
 
@@ -328,6 +397,20 @@ static bool take_workspace(struct ptx_run *run)
     return true;
 }
 
+/* Rows of a block that are shorter than a warp are rows of its ramps, if they fit. */
+static void set_rows(struct ptx_run *run)
+{
+    uint32_t x = run->launch->block[0];
+
+    run->row = x < PTX_LANES && !(x & (x - 1)) ? x : PTX_LANES;
+    run->last_column = run->row - 1;
+    run->last_row = PTX_LANES / run->row - 1;
+    for (unsigned l = 0; l < PTX_LANES; l++) {
+        run->columns[l] = l % run->row;
+        run->rows[l] = l / run->row;
+    }
+}
+
 int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *instructions_out)
 {
     static uint64_t grid_ids;
@@ -345,6 +428,7 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
         return status;
     run.code = (const struct ptx_code *)launch->function; /* info is its first member */
     run.threads = launch->block[0] * launch->block[1] * launch->block[2];
+    set_rows(&run);
     run.shared_static = align_up(run.code->info.shared_size,
                                  run.code->dynamic_align > 16 ? run.code->dynamic_align : 16);
     place_reserved(&run);
@@ -352,7 +436,9 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     run.grid_id = __atomic_add_fetch(&grid_ids, 1, __ATOMIC_RELAXED);
     blocks.count =
         (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / run.cluster_count;
-    bool ok = take_workspace(&run) && ptx_watching_begin(&run) && ptx_run_blocks(&run);
+    bool ok = take_workspace(&run) && ptx_watching_begin(&run);
+    run.plan = ok && !run.is_observed ? ptx_plan_of(&run) : NULL;
+    ok = ok && ptx_run_blocks(&run);
     ptx_watching_end(&run);
     ok = ptx_parallel_launch_finish(&run) && ok;
     ptx_heap_free(run.workspace);

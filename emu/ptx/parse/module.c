@@ -202,8 +202,10 @@ void ptx_module_destroy(struct ptx_module *m)
     if (!m)
         return;
     ptx_lazy_destroy(m->lazy);
-    for (size_t k = 0; k < m->codes.count; k++)
+    for (size_t k = 0; k < m->codes.count; k++) {
         free(ptx_code_at(m, k)->insns);
+        free(ptx_code_at(m, k)->plan);
+    }
     for (size_t k = 0; k < m->vars.count; k++) {
         free(ptx_var_at(m, k)->init);
         free(ptx_var_at(m, k)->relocs);
