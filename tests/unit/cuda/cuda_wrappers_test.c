@@ -65,7 +65,7 @@ static CUresult stream_wait(CUstream stream, CUevent event, unsigned int flags)
     return answer;
 }
 
-static CUresult record_event(CUcontext context, CUevent event)
+static CUresult map_flags(CUgraphicsResource resource, unsigned int flags)
 {
     return answer;
 }
@@ -252,12 +252,12 @@ static void test_sync(void)
 static void test_unmodelled_taints(void)
 {
     begin(CUDA_SUCCESS);
-    real.cuCtxRecordEvent = record_event;
-    cuCtxRecordEvent((CUcontext)(size_t)11, (CUevent)(size_t)4);
+    real.cuGraphicsResourceSetMapFlags = map_flags;
+    cuGraphicsResourceSetMapFlags((CUgraphicsResource)(size_t)11, 4);
     CHECK_EQ_INT(fake_record.flags, SBT_RECORD_TAINTS);
     CHECK_EQ_INT(fake_record.slots[0], 11);
     begin(CUDA_ERROR_INVALID_HANDLE);
-    cuCtxRecordEvent((CUcontext)(size_t)11, (CUevent)(size_t)4);
+    cuGraphicsResourceSetMapFlags((CUgraphicsResource)(size_t)11, 4);
     CHECK_EQ_INT(fake_record.flags, 0);
 }
 
