@@ -68,7 +68,7 @@ bool cuda_array_shape(struct cuda_array_shape *out, const CUDA_ARRAY3D_DESCRIPTO
     out->width = (d->Width + side - 1) / side * (side > 1 ? size : size * d->NumChannels);
     out->height = d->Height ? (d->Height + side - 1) / side : 1;
     out->depth = d->Depth ? d->Depth : 1;
-    return out->width && !(d->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING));
+    return out->width && !(d->Flags & CUDA_ARRAY3D_DEFERRED_MAPPING);
 }
 
 /* A box of whole rows of one slice, or a part of one row. */

@@ -27,7 +27,7 @@ struct cuda_array_shape {
 };
 
 /* Block-compressed: rows of blocks. False for formats of planes, each of which is an array of its own,
- * for those that are unknown, and for sparse arrays. */
+ * for those that are unknown, and for arrays whose memory is mapped later. */
 bool cuda_array_shape(struct cuda_array_shape *out, const CUDA_ARRAY3D_DESCRIPTOR *description);
 
 /* Does it hold nothing but what its planes (cuArrayGetPlane) do? */

@@ -247,6 +247,50 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
     return result;
 }
 
+/* ---- tile pools ---- */
+
+static bool is_tile_pool(const struct physical *piece)
+{
+    return piece->properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL;
+}
+
+void *emu_tile_pool_hold(CUmemGenericAllocationHandle handle, uint64_t offset, uint64_t size,
+                         CUdevice device)
+{
+    pthread_mutex_lock(&lock);
+    struct physical *piece = find(handle);
+    if (piece && (!is_tile_pool(piece) || piece->properties.location.id != device ||
+                  offset > piece->size || size > piece->size - offset))
+        piece = NULL;
+    if (piece)
+        piece->references++;
+    pthread_mutex_unlock(&lock);
+    return piece;
+}
+
+void emu_tile_pool_release(void *pool)
+{
+    pthread_mutex_lock(&lock);
+    unref(pool);
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_tile_pool_read(const void *pool, uint64_t offset, void *out, size_t size)
+{
+    const struct physical *piece = pool;
+
+    if (pread(piece->file, out, size, piece->offset + (off_t)offset) != (ssize_t)size)
+        memset(out, 0, size); /* the file is as long as the pool */
+}
+
+void emu_tile_pool_write(const void *pool, uint64_t offset, const void *bytes, size_t size)
+{
+    const struct physical *piece = pool;
+
+    if (pwrite(piece->file, bytes, size, piece->offset + (off_t)offset) != (ssize_t)size)
+        emu_warn("a tile of a sparse array was lost: no memory for it");
+}
+
 /* ---- passing it on ---- */
 
 CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,
@@ -370,7 +414,7 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
     struct physical *piece = find(handle);
-    if (!piece || size > piece->size) {
+    if (!piece || size > piece->size || is_tile_pool(piece)) {
         result = CUDA_ERROR_INVALID_VALUE;
     } else {
         what.device = piece->properties.location.id;

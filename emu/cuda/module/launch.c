@@ -21,6 +21,7 @@
 #include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/stream.h"
 #include "emu/cuda/stream/ticket.h"
+#include "emu/cuda/texture/array.h"
 #include "emu/cuda/texture/texture.h"
 #include "emu/ptx/check/touched.h"
 
@@ -126,6 +127,7 @@ static CUresult run(struct emu_command *command)
     emu_watch_begin(&watch, &launch, command->stream, l->stack, touched);
     int status = ptx_run(&launch, &fault, &instructions);
     emu_watch_end(&watch);
+    emu_sparse_scrub(0);
     keep_accesses(l, touched);
     tsm_log(TSM_LOG_DEBUG, "%s: %llu instructions", l->function->ptx->name,
             (unsigned long long)instructions);
