@@ -60,6 +60,14 @@ bool cuda_array_has_planes(const CUDA_ARRAY3D_DESCRIPTOR *d)
     return false;
 }
 
+size_t cuda_array_element(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    unsigned side;
+    const size_t size = component_size(d->Format, &side);
+
+    return side > 1 ? size : size * d->NumChannels;
+}
+
 bool cuda_array_shape(struct cuda_array_shape *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     unsigned side;

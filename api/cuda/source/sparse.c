@@ -73,7 +73,6 @@ static uint64_t texel_size(const CUarrayMapInfo *info)
 {
     CUarray array = info->resource.array;
     CUDA_ARRAY3D_DESCRIPTOR description;
-    struct cuda_array_shape shape;
     CUresult result = CUDA_SUCCESS;
 
     tsm_inside_enter();
@@ -82,9 +81,7 @@ static uint64_t texel_size(const CUarrayMapInfo *info)
     if (result == CUDA_SUCCESS)
         result = real.cuArray3DGetDescriptor_v2(&description, array);
     tsm_inside_leave();
-    return result == CUDA_SUCCESS && cuda_array_shape(&shape, &description)
-               ? shape.width / description.Width
-               : 0;
+    return result == CUDA_SUCCESS ? cuda_array_element(&description) : 0;
 }
 
 static uint64_t size_of(const CUarrayMapInfo *info)
