@@ -84,7 +84,7 @@ static void map(CUarrayMapInfo i)
     OK(cuMemMapArrayAsync(&i, 1, NULL));
 }
 
-/* Of the four tiles one and then another one is there; a tile's bytes stay in its pool. */
+/* Maps one of the four tiles, and then another one; a tile's bytes stay in its pool. */
 static void test_tiles(void)
 {
     CUarray array = make_array(SIDE, SIDE, 0, 0);

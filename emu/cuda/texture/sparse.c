@@ -234,7 +234,7 @@ void emu_sparse_scrub(uint64_t address)
 
 /* ---- life ---- */
 
-/* Of two dimensions, with layers or without, or three; of texels, not of blocks. */
+/* Tests whether it has two dimensions, with layers or without, or three, and texels, not blocks. */
 static bool can_be_sparse(const struct CUarray_st *a)
 {
     return a->description.Height && !(a->description.Flags & CUDA_ARRAY3D_CUBEMAP) &&
