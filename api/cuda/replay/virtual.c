@@ -198,6 +198,87 @@ int replay_cuMemSetAccess(struct cuda_replay *replay, const struct sbt_record *r
                                     cuda_arg(&args, SLOT_cuMemSetAccess_size), access, count));
 }
 
+/* ---- multicast objects -------------------------------------------------------------------- */
+
+int replay_cuMulticastCreate(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    CUmemGenericAllocationHandle handle = 0;
+    CUmulticastObjectProp properties;
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastCreate_prop + 1);
+    const uint8_t *recorded =
+        cuda_arg_bytes(&args, SLOT_cuMulticastCreate_prop, sizeof(properties));
+    if (args.error)
+        return args.error;
+    memcpy(&properties, recorded, sizeof(properties));
+    properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+    CUresult result = args.driver->cuMulticastCreate(&handle, &properties);
+    if (result == CUDA_SUCCESS)
+        args.error = set_physical(&args, SLOT_cuMulticastCreate_mcHandle, handle);
+    return cuda_args_end(&args, result);
+}
+
+int replay_cuMulticastAddDevice(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastAddDevice_dev + 1);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMulticastAddDevice_mcHandle);
+    CUdevice device = cuda_arg_device(&args, SLOT_cuMulticastAddDevice_dev);
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuMulticastAddDevice(handle, device));
+}
+
+int replay_cuMulticastBindMem(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastBindMem_flags + 1);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMulticastBindMem_mcHandle),
+                                 memory = find_physical(&args, SLOT_cuMulticastBindMem_memHandle);
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuMulticastBindMem(
+                                    handle, cuda_arg(&args, SLOT_cuMulticastBindMem_mcOffset),
+                                    memory, cuda_arg(&args, SLOT_cuMulticastBindMem_memOffset),
+                                    cuda_arg(&args, SLOT_cuMulticastBindMem_size),
+                                    cuda_arg(&args, SLOT_cuMulticastBindMem_flags)));
+}
+
+int replay_cuMulticastBindAddr(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastBindAddr_flags + 1);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMulticastBindAddr_mcHandle);
+    CUdeviceptr memory = cuda_arg_address(&args, SLOT_cuMulticastBindAddr_memptr);
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuMulticastBindAddr(
+                                    handle, cuda_arg(&args, SLOT_cuMulticastBindAddr_mcOffset),
+                                    memory, cuda_arg(&args, SLOT_cuMulticastBindAddr_size),
+                                    cuda_arg(&args, SLOT_cuMulticastBindAddr_flags)));
+}
+
+/* Running commands of any device of the team may use the memory. */
+int replay_cuMulticastUnbind(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastUnbind_size + 1);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMulticastUnbind_mcHandle);
+    CUdevice device = cuda_arg_device(&args, SLOT_cuMulticastUnbind_dev);
+    if (args.error)
+        return args.error;
+    cuda_context_wait(replay);
+    return cuda_args_end(
+        &args, args.driver->cuMulticastUnbind(handle, device,
+                                              cuda_arg(&args, SLOT_cuMulticastUnbind_mcOffset),
+                                              cuda_arg(&args, SLOT_cuMulticastUnbind_size)));
+}
+
 /* ---- sparse arrays ------------------------------------------------------------------------ */
 
 static CUarrayMapInfo read_map(struct cuda_args *args)

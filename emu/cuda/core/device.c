@@ -312,6 +312,7 @@ int emu_device_attribute(CUdevice_attribute attribute, CUdevice device)
         return emu_device_blocks_per_multiprocessor();
     case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
     case CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
         return emu_settings.capability >= 90;
     case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID:
         return device; /* each on a board of its own */

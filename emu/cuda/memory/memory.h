@@ -26,6 +26,7 @@ enum emu_memory_kind {
     EMU_MEMORY_REGISTERED, /* the program's own, cuMemHostRegister */
     EMU_MEMORY_MAPPED,     /* cuMemMap into a reservation */
     EMU_MEMORY_IMPORTED,   /* another process's, or of an external file */
+    EMU_MEMORY_MULTICAST,  /* an address of memory of several devices (multicast.h) */
 };
 
 /* Advice of a program about managed memory: it is kept and returned; it steers nothing here. It

@@ -50,7 +50,7 @@ static bool put_literal(struct input *in, struct output *out, uint8_t tag)
     return true;
 }
 
-/* What is copied may be what the copy itself writes. */
+/* Copies byte by byte: the source may be what the copy itself writes. */
 static bool put_copy(struct output *out, size_t offset, size_t length)
 {
     if (!offset || offset > out->size || length > out->room - out->size)
