@@ -29,6 +29,7 @@ static void backend_close(struct tsm_backend_state *state)
         cuda_greens_finish(replay);
     cuda_contexts_finish(replay);
     cuda_resources_finish(replay);
+    cuda_multi_launch_finish(replay);
     cuda_timing_finish(replay);
     cuda_graphs_finish(replay);
     cuda_program_finish(replay);

@@ -668,6 +668,9 @@ enum tsm_host_use cuda_schedule_host_use(struct cuda_replay *replay,
 /* Returns the context that is current for a record, also if it is carried out later. */
 CUcontext cuda_schedule_context(struct cuda_replay *replay, const struct sbt_record *record);
 
+/* Drops launches whose call's other records have not come (launch.c). */
+void cuda_multi_launch_finish(struct cuda_replay *replay);
+
 /* ---- all of it ---- */
 
 /* A value that a stream waits for. */
@@ -678,6 +681,7 @@ struct cuda_awaited {
     uint32_t stream;
 };
 
+#define CUDA_MULTI_MAX   64u  /* launches of one call */
 #define CUDA_AWAITED_MAX 256u /* the newest ones are kept */
 
 struct cuda_replay {
@@ -720,6 +724,8 @@ struct cuda_replay {
     struct cuda_clock clock;
     struct tsm_map left_contexts; /* seq + 1 of a command that is sent later -> its context */
     struct cuda_placed placed;
+    struct cuda_multi_launch *multi[CUDA_MULTI_MAX]; /* of a call on several devices (launch.c) */
+    unsigned multi_count;
 };
 
 /* ---- commands that failed (failure.c) ---- */

@@ -70,6 +70,17 @@ static CUresult map_flags(CUgraphicsResource resource, unsigned int flags)
     return answer;
 }
 
+static CUresult range_handle(void *handle, CUdeviceptr start, size_t size,
+                             CUmemRangeHandleType type, unsigned long long flags)
+{
+    return answer;
+}
+
+static CUresult lock_process(int pid, CUcheckpointLockArgs *args)
+{
+    return answer;
+}
+
 static CUresult host_alloc(void **p, size_t size, unsigned int flags)
 {
     static char memory[16];
@@ -261,6 +272,29 @@ static void test_unmodelled_taints(void)
     CHECK_EQ_INT(fake_record.flags, 0);
 }
 
+/* Calls that give memory to others, or stop the process for a while, change nothing on the device.
+ */
+static void test_no_taint(void)
+{
+    CUcheckpointLockArgs args = {.timeoutMs = 5};
+    int fd;
+
+    begin(CUDA_SUCCESS);
+    real.cuMemGetHandleForAddressRange = range_handle;
+    cuMemGetHandleForAddressRange(&fd, 0x1000, 4096, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    CHECK_EQ_STR(fake_log, "returned commit exported ");
+    CHECK_EQ_INT(fake_record.flags, 0);
+    CHECK_EQ_INT(fake_record.slots[1], 0x1000);
+    begin(CUDA_ERROR_NOT_SUPPORTED);
+    cuMemGetHandleForAddressRange(&fd, 0x1000, 4096, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    CHECK_EQ_STR(fake_log, "failed commit ");
+    begin(CUDA_SUCCESS);
+    real.cuCheckpointProcessLock = lock_process;
+    cuCheckpointProcessLock(77, &args);
+    CHECK_EQ_INT(fake_record.flags, 0);
+    CHECK_EQ_INT(fake_record.slots[0], 77);
+}
+
 static void test_host_memory(void)
 {
     void *p;
@@ -351,6 +385,7 @@ int main(void)
     test_signal_and_wait();
     test_sync();
     test_unmodelled_taints();
+    test_no_taint();
     test_host_memory();
     test_shared_handle();
     test_exports_are_sorted();
