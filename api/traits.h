@@ -67,6 +67,9 @@ enum tsm_call_trait {
     TSM_TRAIT_ASKS = 1ull << 35, /* says whether all has ended, and waits for nothing */
     TSM_TRAIT_ONLY_WAITS =
         1ull << 36, /* a command without work: it ends when its wait does, before others begin */
+    /* On a stream of its own, for all streams of the first object that its record names. */
+    TSM_TRAIT_GATHERS = 1ull << 37, /* waits for what was sent to them before */
+    TSM_TRAIT_SPREADS = 1ull << 38, /* what is sent to them later waits for it */
 };
 
 /* All that is work of its own. */

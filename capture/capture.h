@@ -303,6 +303,8 @@ bool tsm_handle_each(enum sbt_api api, uint32_t type,
  * commit of some call. Elsewhere the result is a stream that is never recorded as one. */
 struct tsm_stream *tsm_stream_create(enum sbt_api api);
 uint32_t tsm_stream_number(const struct tsm_stream *stream);
+/* Returns the position of the last command that the driver has accepted. */
+uint64_t tsm_stream_accepted(const struct tsm_stream *stream);
 
 /* The program has destroyed it: nothing more is sent there. What was sent may still run. Its memory
  * is used for another stream, long after that; so an event's handle must say by tsm_stream_at()

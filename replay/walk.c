@@ -565,6 +565,8 @@ static int do_early(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_KIND_COMMAND:
     case SBT_KIND_SIGNAL:
     case SBT_KIND_WAIT:
+        if (tsm_call_traits(schema).traits & TSM_TRAIT_GLOBAL && !fast_forwards(p))
+            return tsm_walk_host(p, record, schema, TSM_JOB_HOST);
         p->result.jumped_count++;
         return fast_forwards(p) ? tsm_walk_host(p, record, schema, TSM_JOB_FAST_FORWARD) : 0;
     case SBT_KIND_QUERY:

@@ -2,6 +2,7 @@
 #include "analysis/dependencies/edges.h"
 
 #include "analysis/dependencies/sources.h"
+#include "analysis/model/devices.h"
 #include "analysis/model/work.h"
 #include "api/traits.h"
 #include "base/array.h"
@@ -74,6 +75,66 @@ static int add_default(struct tsm_dependencies *d, const struct tsm_dependency_s
     return tsm_vector_clock_has(&s->known, other->number, other->position)
                ? 0
                : tsm_dependency_source_last(d, other, record, TSM_DEPENDS_DEFAULT);
+}
+
+/* ---- all streams of a context -----------------------------------------------------------------
+ */
+
+/* Returns the key of what a command that gathers or spreads means. */
+static uint64_t meant_by(const struct tsm_call_node *call)
+{
+    const uint64_t key = tsm_devices_key(call->record, call->schema, 0);
+
+    return key ? key : call->owner;
+}
+
+/* Adds the last commands of all streams that the command gathers. */
+static int add_gathered(struct tsm_dependencies *d, const struct tsm_call_node *call,
+                        const struct tsm_dependency_stream *s)
+{
+    const uint64_t key = meant_by(call);
+    int error = 0;
+
+    for (size_t i = 0; i < d->stream_count && !error; i++) {
+        const struct tsm_dependency_stream *other = &d->streams[i];
+        if (other != s && tsm_dependency_stream_is_of(d, other, key) &&
+            !tsm_vector_clock_has(&s->known, other->number, other->position))
+            error = tsm_dependency_source_last(d, other, call->record, TSM_DEPENDS_EVENT);
+    }
+    return error;
+}
+
+static int add_held_by(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
+                       const struct sbt_record *record, uint64_t key)
+{
+    const struct tsm_dependency_stream *by = tsm_dependency_held_by(d, key);
+
+    return by && by != s && !tsm_vector_clock_has(&s->known, by->number, by->position)
+               ? tsm_dependency_source_last(d, by, record, TSM_DEPENDS_EVENT)
+               : 0;
+}
+
+/* Adds the waits of whole contexts that hold the stream back. */
+static int add_holding(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
+                       const struct sbt_record *record)
+{
+    const int error = add_held_by(d, s, record, d->owners[s->owner - 1].key);
+
+    return error ? error : add_held_by(d, s, record, s->group);
+}
+
+/* Adds what a stream waits for that is said of several. */
+static int add_joined(struct tsm_dependencies *d, const struct tsm_call_node *call,
+                      const struct tsm_dependency_stream *s)
+{
+    const uint64_t traits = tsm_call_traits(call->schema).traits;
+
+    if (traits & TSM_TRAIT_GATHERS)
+        return add_gathered(d, call, s);
+    if (traits & TSM_TRAIT_SPREADS)
+        return 0;
+    const int error = add_default(d, s, call->record);
+    return error ? error : add_holding(d, s, call->record);
 }
 
 /* ---- commands ---------------------------------------------------------------------------------
@@ -173,10 +234,10 @@ static int find_command_sources(struct tsm_dependencies *d, const struct tsm_cal
     int error = add_previous(d, s, call->record, gap);
 
     if (!error)
-        error = tsm_dependency_is_unknown(call->record)
+        error = tsm_dependency_is_unknown(call->record, call->schema)
                     ? tsm_dependency_source_all(d, 0, s->number, &s->known, call->record,
                                                 TSM_DEPENDS_UNKNOWN, &d->barrier.activity)
-                    : add_default(d, s, call->record);
+                    : add_joined(d, call, s);
     return error || call->schema->kind != SBT_KIND_WAIT || !id || is_dropped(d, call)
                ? error
                : add_event(d, id, call->record, TSM_DEPENDS_EVENT);
@@ -199,6 +260,8 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
     error = tsm_dependency_stream_enter(d, s, call->owner);
     if (error)
         return error;
+    s->is_apart |=
+        (tsm_call_traits(call->schema).traits & (TSM_TRAIT_GATHERS | TSM_TRAIT_SPREADS)) != 0;
     is_late = s->position && record->position <= s->position;
     if (is_late)
         gap = tsm_dependency_gap_find(s, record->position);
@@ -231,7 +294,9 @@ static int note_command(struct tsm_dependencies *d, const struct tsm_call_node *
     d->unseen_count += (tsm_graph_traits(record->type) & TSM_TRAIT_LAUNCHES_GRAPH) != 0;
     if (!error && call->schema->kind == SBT_KIND_SIGNAL)
         error = record_event(d, call, s);
-    if (!error && tsm_dependency_is_unknown(record))
+    if (!error && tsm_call_traits(call->schema).traits & TSM_TRAIT_SPREADS)
+        error = tsm_dependency_stream_holds(d, s, meant_by(call));
+    if (!error && tsm_dependency_is_unknown(record, call->schema))
         error = tsm_dependency_barrier_remember(d, record);
     return error || !returns_when_over(d, call) ? error : teach_command(d, t, call, s);
 }

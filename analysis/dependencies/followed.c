@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/dependencies/sources.h"
 
+#include "analysis/model/devices.h"
 #include "analysis/stream_facts.h"
 #include "api/traits.h"
 #include "base/array.h"
@@ -73,6 +74,9 @@ int tsm_dependency_stream_created(struct tsm_dependencies *d, const struct tsm_c
     if (!s)
         return no_memory();
     s->is_default = is_of_context(call->schema);
+    if (!s->is_default)
+        s->group = tsm_devices_key(call->record, call->schema,
+                                   sbt_schema_role(call->schema, SBT_ROLE_PARENT));
     s->is_apart =
         !s->is_default && tsm_stream_made_apart(&d->apart, d->reader, call->record, call->schema);
     return 0;
@@ -90,6 +94,32 @@ int tsm_dependency_stream_enter(struct tsm_dependencies *d, struct tsm_dependenc
         return no_memory();
     s->owner = (size_t)(owner - d->owners) + 1;
     return 0;
+}
+
+bool tsm_dependency_stream_is_of(const struct tsm_dependencies *d,
+                                 const struct tsm_dependency_stream *s, uint64_t key)
+{
+    return s->group == key || (s->owner && d->owners[s->owner - 1].key == key);
+}
+
+int tsm_dependency_stream_holds(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
+                                uint64_t key)
+{
+    struct tsm_dependency_owner *owner = owner_of(d, key);
+
+    if (!owner)
+        return no_memory();
+    owner->held = (size_t)(s - d->streams) + 1;
+    return 0;
+}
+
+const struct tsm_dependency_stream *tsm_dependency_held_by(const struct tsm_dependencies *d,
+                                                           uint64_t key)
+{
+    const uint64_t place = key ? tsm_map_get(&d->owner_places, key, 0) : 0;
+    const size_t held = place ? d->owners[place - 1].held : 0;
+
+    return held ? &d->streams[held - 1] : NULL;
 }
 
 struct tsm_dependency_gap *tsm_dependency_gap_find(const struct tsm_dependency_stream *s,

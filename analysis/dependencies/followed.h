@@ -14,11 +14,12 @@ struct tsm_dependency_gap {
 
 struct tsm_dependency_stream {
     uint32_t number;
-    bool is_default;               /* it came with a context */
-    bool is_apart;                 /* made so that it does not join the default stream */
-    bool is_recent;                /* in the list of its owner */
-    bool is_loose;                 /* its commands may overlap */
-    size_t owner;                  /* place + 1; 0: it has sent nothing */
+    bool is_default; /* it came with a context */
+    bool is_apart;   /* made so that it does not join the default stream */
+    bool is_recent;  /* in the list of its owner */
+    bool is_loose;   /* its commands may overlap */
+    size_t owner;    /* place + 1; 0: it has sent nothing */
+    uint64_t group;  /* key of what it was made of beside a context; 0: nothing of the kind */
     uint64_t seq, position;        /* of its last command; 0: none */
     uint64_t returned_ns;          /* ... of its call */
     uint32_t sender;               /* ... its thread */
@@ -51,9 +52,10 @@ struct tsm_dependency_thread {
     uint64_t owner, activity; /* it has waited for all commands of the owner (0: of all) up to it */
 };
 
-/* Streams of one context. */
+/* Streams of one context, or of a part of one. */
 struct tsm_dependency_owner {
     uint64_t key;
+    size_t held; /* place + 1 of the stream whose last command all wait for that is sent later */
     size_t default_stream; /* place + 1 of the one that sent last; 0: none */
     size_t *recent;        /* places of streams that sent after its last command and join it */
     size_t recent_count, recent_capacity;
@@ -70,6 +72,15 @@ int tsm_dependency_stream_created(struct tsm_dependencies *d, const struct tsm_c
 /* Notes what the stream belongs to, when it is sent to first. */
 int tsm_dependency_stream_enter(struct tsm_dependencies *d, struct tsm_dependency_stream *s,
                                 uint64_t owner);
+/* Tests whether the stream belongs to what a key stands for. */
+bool tsm_dependency_stream_is_of(const struct tsm_dependencies *d,
+                                 const struct tsm_dependency_stream *s, uint64_t key);
+/* Notes that what is sent to the streams of `key` from now on waits for the last command of `s`. */
+int tsm_dependency_stream_holds(struct tsm_dependencies *d, const struct tsm_dependency_stream *s,
+                                uint64_t key);
+/* Returns the stream that holds back those of `key`; NULL: none. */
+const struct tsm_dependency_stream *tsm_dependency_held_by(const struct tsm_dependencies *d,
+                                                           uint64_t key);
 /* Notes that the stream has a new last command. */
 int tsm_dependency_stream_advance(struct tsm_dependencies *d, struct tsm_dependency_stream *s,
                                   const struct sbt_record *record);

@@ -374,7 +374,7 @@ static int note_command(struct loose *l)
     const struct sbt_record *record = l->call->record;
     struct tsm_dependency_thread *t = tsm_dependency_thread_of(d, record->thread);
     struct tsm_dependency_stream *s = tsm_dependency_stream_of(d, record->stream);
-    const bool is_unknown = tsm_dependency_is_unknown(record),
+    const bool is_unknown = tsm_dependency_is_unknown(record, l->call->schema),
                is_late = s && s->position && record->position <= s->position;
     struct tsm_submit_ends ends = {NULL, NULL};
     int error;

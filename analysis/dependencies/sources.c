@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/dependencies/sources.h"
 
+#include "api/traits.h"
 #include "base/array.h"
 #include "tracesmith/error.h"
 
@@ -213,9 +214,11 @@ int tsm_dependency_teach(struct tsm_dependencies *d, struct tsm_dependency_threa
     return tsm_vector_clock_join(&t->known, &d->budget, known) ? 0 : no_memory();
 }
 
-bool tsm_dependency_is_unknown(const struct sbt_record *record)
+bool tsm_dependency_is_unknown(const struct sbt_record *record, const struct sbt_schema *schema)
 {
-    return record->flags & (SBT_RECORD_ORDERED | SBT_RECORD_TAINTS);
+    return record->flags & SBT_RECORD_TAINTS ||
+           (record->flags & SBT_RECORD_ORDERED &&
+            !(tsm_call_traits(schema).traits & (TSM_TRAIT_GATHERS | TSM_TRAIT_SPREADS)));
 }
 
 int tsm_dependency_barrier_remember(struct tsm_dependencies *d, const struct sbt_record *record)

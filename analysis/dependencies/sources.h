@@ -71,7 +71,7 @@ int tsm_dependency_teach(struct tsm_dependencies *d, struct tsm_dependency_threa
 int tsm_dependency_wait_finish(struct tsm_dependencies *d, const struct sbt_record *record);
 
 /* Tests whether it is not known of a command what it waits for, or what for it. */
-bool tsm_dependency_is_unknown(const struct sbt_record *record);
+bool tsm_dependency_is_unknown(const struct sbt_record *record, const struct sbt_schema *schema);
 
 /* Notes that all that comes later comes after the record. */
 int tsm_dependency_barrier_remember(struct tsm_dependencies *d, const struct sbt_record *record);

@@ -134,6 +134,12 @@ static uint64_t object_of(const struct sbt_record *record, const struct sbt_sche
     return id ? tsm_hash64(parts, sizeof(parts)) : 0;
 }
 
+uint64_t tsm_devices_key(const struct sbt_record *record, const struct sbt_schema *schema,
+                         int field)
+{
+    return object_of(record, schema, field);
+}
+
 /* Finds the place + 1 of a device that the list has from now on; 0: there are too many. */
 static int place_of(struct tsm_devices *d, uint64_t *out, const struct tsm_device *device)
 {

@@ -50,6 +50,10 @@ int tsm_devices_note(struct tsm_devices *d, struct tsm_destination *out, struct 
                      const struct sbt_record *record, const struct sbt_schema *schema,
                      const struct tsm_type_device *type);
 
+/* Returns the key of the object that a record's field names; 0: none. */
+uint64_t tsm_devices_key(const struct sbt_record *record, const struct sbt_schema *schema,
+                         int field);
+
 void tsm_devices_finish(struct tsm_devices *d);
 
 #endif

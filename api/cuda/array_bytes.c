@@ -60,6 +60,14 @@ bool cuda_array_has_planes(const CUDA_ARRAY3D_DESCRIPTOR *d)
     return false;
 }
 
+size_t cuda_array_element(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    unsigned side;
+    const size_t size = component_size(d->Format, &side);
+
+    return side > 1 ? size : size * d->NumChannels;
+}
+
 bool cuda_array_shape(struct cuda_array_shape *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     unsigned side;
@@ -68,7 +76,7 @@ bool cuda_array_shape(struct cuda_array_shape *out, const CUDA_ARRAY3D_DESCRIPTO
     out->width = (d->Width + side - 1) / side * (side > 1 ? size : size * d->NumChannels);
     out->height = d->Height ? (d->Height + side - 1) / side : 1;
     out->depth = d->Depth ? d->Depth : 1;
-    return out->width && !(d->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING));
+    return out->width && !(d->Flags & CUDA_ARRAY3D_DEFERRED_MAPPING);
 }
 
 /* A box of whole rows of one slice, or a part of one row. */

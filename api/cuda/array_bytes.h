@@ -27,8 +27,11 @@ struct cuda_array_shape {
 };
 
 /* Block-compressed: rows of blocks. False for formats of planes, each of which is an array of its own,
- * for those that are unknown, and for sparse arrays. */
+ * for those that are unknown, and for arrays whose memory is mapped later. */
 bool cuda_array_shape(struct cuda_array_shape *out, const CUDA_ARRAY3D_DESCRIPTOR *description);
+
+/* Bytes of a texel, or of a block; 0 where cuda_array_shape() knows no form. */
+size_t cuda_array_element(const CUDA_ARRAY3D_DESCRIPTOR *description);
 
 /* Does it hold nothing but what its planes (cuArrayGetPlane) do? */
 bool cuda_array_has_planes(const CUDA_ARRAY3D_DESCRIPTOR *description);

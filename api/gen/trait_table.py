@@ -30,7 +30,7 @@ CALL = ('transient', 'global', 'maps', 'begins', 'resets', 'names', 'binds', 'wr
         'label-end', 'begins-capture', 'ends-capture', 'creates-graph', 'clones-graph', 'adds-node',
         'destroys-node', 'names-nodes', 'names-child', 'instantiates', 'launches-graph', 'may-wait',
         'device', 'enters', 'leaves', 'runs', 'copies', 'fills', 'from-queue',
-        'asks', 'only-waits')
+        'asks', 'only-waits', 'gathers', 'spreads')
 GRAPH = CALL[CALL.index('begins-capture'):CALL.index('may-wait')] + ('host-function',)
 OBJECT = ('ground', 'droppable', 'carrier', 'recording', 'memory', 'image', 'context', 'event',
           'signal', 'graph', 'array', 'device', 'program')

@@ -22,6 +22,11 @@ uint32_t tsm_stream_number(const struct tsm_stream *stream)
     return stream ? stream->number : SBT_STREAM_NONE;
 }
 
+uint64_t tsm_stream_accepted(const struct tsm_stream *stream)
+{
+    return __atomic_load_n(&stream->sent, __ATOMIC_ACQUIRE);
+}
+
 static uint32_t edges_kept(const struct tsm_stream *stream)
 {
     return stream->edge_count < TSM_EDGE_COUNT ? stream->edge_count : TSM_EDGE_COUNT;

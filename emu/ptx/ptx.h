@@ -226,6 +226,8 @@ enum ptx_schedule {
     PTX_SCHEDULE_RANDOM, /* by `seed` */
 };
 
+#define PTX_MULTICAST_MAX 32
+
 struct ptx_launch {
     const struct ptx_module *module;
     const struct ptx_function *function; /* an entry of the module */
@@ -254,6 +256,11 @@ struct ptx_launch {
      */
     bool (*is_accessible)(void *user, uint64_t address, uint64_t size, bool write,
                           uint64_t *run_start, uint64_t *run_size);
+    /* Finds the bytes behind an address of memory of several devices: a pointer for each of them, at
+     * most PTX_MULTICAST_MAX. Returns how many; 0: the address is none of such memory, or not all of
+     * it is bound. NULL: there is none. From the launch's threads. */
+    unsigned (*multicast)(void *user, uint64_t address, uint64_t size, bool write, uint8_t **out);
+    bool *has_multicast; /* out: set where that was asked; may be NULL */
     /* Finds the image of the texture or surface handle that an instruction names. False: there is
      * none, and the launch ends with PTX_FAULT_HANDLE. NULL: no handle has one. From the launch's
      * thread. */

@@ -54,8 +54,8 @@ static void check_attributes(const struct generation *g)
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK), g->reserved);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH), major >= 9);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED), major >= 9);
+    CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED), major >= 9);
     /* Features that the device lacks. */
-    CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED), 0);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS), 0);
     OK(cuDeviceGetProperties(&prop, 0));
     CHECK_EQ_INT(prop.maxThreadsPerBlock, get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));

@@ -387,6 +387,27 @@ static void primary_context(bool reset)
     RELEASE(cuDevicePrimaryCtxRelease_v2(0), );
 }
 
+/* Its stream goes with it, and so does the primary context, which nobody else holds. */
+static void green_context(void)
+{
+    CUdevResourceDesc desc;
+    CUdevResource whole;
+    CUdeviceptr device;
+    CUcontext primary;
+    CUgreenCtx green;
+    CUstream stream;
+
+    CU(cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM));
+    CU(cuDevResourceGenerateDesc(&desc, &whole, 1));
+    CU(cuGreenCtxCreate(&green, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    CU(cuCtxFromGreenCtx(&primary, green));
+    CU(cuCtxSetCurrent(primary));
+    CU(cuMemAlloc_v2(&device, SIZE));
+    CU(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0));
+    RELEASE(cuGreenCtxDestroy(green), use_context(device, stream));
+    CU(cuCtxSetCurrent(context));
+}
+
 int main(void)
 {
     module = program_begin(&context);
@@ -403,6 +424,7 @@ int main(void)
     arrays();
     graphs();
     own_context();
+    green_context();
     primary_context(false);
     primary_context(true);
     primary_context(false);

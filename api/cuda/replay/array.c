@@ -82,7 +82,9 @@ int cuda_array_created(struct cuda_args *args, uint64_t id, CUarray raw)
         !cuda_array_shape(&array.shape, &description))
         return 0;
     args->driver->cuCtxGetCurrent(&array.context);
-    CUresult result = fill(args->replay, &array);
+    /* A sparse array has no memory yet, or what was mapped to another one before. */
+    CUresult result =
+        description.Flags & CUDA_ARRAY3D_SPARSE ? CUDA_SUCCESS : fill(args->replay, &array);
     if (result != CUDA_SUCCESS)
         return cuda_fail(args->driver, "filling a fresh array", result);
     return add(&args->replay->arrays, &array);

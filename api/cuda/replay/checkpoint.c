@@ -174,6 +174,7 @@ static int load_array(struct cuda_replay *replay, const struct saved *saved)
     void *bytes = malloc(part);
     int error = bytes ? 0 : tsm_fail(TSM_E_MEMORY, "no memory to load an array");
 
+    cuda_context_wait(replay); /* tiles of sparse arrays are mapped in a stream's order */
     for (uint64_t at = 0; at < saved->size && error >= 0; at += part) {
         uint64_t size = saved->size - at < part ? saved->size - at : part;
         error = sbt_reader_blob(replay->reader, &saved->bytes, at, bytes, size);

@@ -356,6 +356,19 @@ int replay_cuMemcpy2D_v2(struct cuda_replay *replay, const struct sbt_record *re
             &(c).side##Y, &(c).side##Z, &(c).side##Pitch, &(c).side##Height                        \
     }
 
+static int send_box(struct cuda_args *args, CUDA_MEMCPY3D *c, uint32_t payload_slot,
+                    CUstream stream)
+{
+    struct box box = {c->WidthInBytes, c->Height, c->Depth};
+    struct side src = SIDE_3D(*c, src, srcHost), dst = SIDE_3D(*c, dst, dstHost);
+
+    place_sides(args, &src, &dst, &box, payload_slot);
+    if (args->error)
+        return args->error;
+    cuda_args_send(args);
+    return end_copy(args, args->driver->cuMemcpy3DAsync_v2(c, stream), stream);
+}
+
 int replay_cuMemcpy3D_v2(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
@@ -366,14 +379,21 @@ int replay_cuMemcpy3D_v2(struct cuda_replay *replay, const struct sbt_record *re
     CUstream stream = cuda_arg_stream(&args);
     if (is_captured(record))
         return send_captured(&args, stream);
-    struct box box = {c.WidthInBytes, c.Height, c.Depth};
-    struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
-    place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3D_v2_payload);
-    if (args.error)
-        return args.error;
-    cuda_args_send(&args);
-    CUresult result = args.driver->cuMemcpy3DAsync_v2(&c, stream);
-    return end_copy(&args, result, stream);
+    return send_box(&args, &c, SLOT_cuMemcpy3D_v2_payload, stream);
+}
+
+/* A box of a batch, which is one of its records. */
+int replay_cuMemcpy3DBatchAsync_v2(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+    CUDA_MEMCPY3D c = {0};
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemcpy3DBatchAsync_v2_payload + 1);
+    READ_COPY3D(c, &args, SLOT_cuMemcpy3DBatchAsync_v2_copy_);
+    CUstream stream = cuda_arg_stream(&args);
+    if (is_captured(record))
+        return send_captured(&args, stream);
+    return send_box(&args, &c, SLOT_cuMemcpy3DBatchAsync_v2_payload, stream);
 }
 
 int replay_cuMemcpy3DPeer(struct cuda_replay *replay, const struct sbt_record *record)

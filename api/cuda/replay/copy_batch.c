@@ -201,3 +201,32 @@ int replay_cuMemcpyBatchAsync_v2(struct cuda_replay *replay, const struct sbt_re
     finish(&b);
     return args.error ? args.error : cuda_args_end(&args, result);
 }
+
+/* ---- decompression ------------------------------------------------------------------------ */
+
+#define PIECE(name) SLOT_cuMemBatchDecompressAsync_##name
+
+static void *pointer_arg(struct cuda_args *args, uint32_t slot)
+{
+    return (void *)(uintptr_t)cuda_arg_address(args, slot); /* NOLINT: an address */
+}
+
+/* A piece of a batch, which is one of its records. */
+int replay_cuMemBatchDecompressAsync(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, PIECE(algo) + 1);
+    CUstream stream = cuda_arg_stream(&args);
+    CUmemDecompressParams p = {.srcNumBytes = cuda_arg(&args, PIECE(srcNumBytes)),
+                               .dstNumBytes = cuda_arg(&args, PIECE(dstNumBytes)),
+                               .dstActBytes = pointer_arg(&args, PIECE(dstActBytes)),
+                               .src = pointer_arg(&args, PIECE(src)),
+                               .dst = pointer_arg(&args, PIECE(dst)),
+                               .algo = (CUmemDecompressAlgorithm)cuda_arg(&args, PIECE(algo))};
+    if (args.error)
+        return args.error;
+    cuda_args_send(&args);
+    return cuda_args_end(&args, args.driver->cuMemBatchDecompressAsync(
+                                    &p, 1, (unsigned)cuda_arg(&args, PIECE(flags)), NULL, stream));
+}

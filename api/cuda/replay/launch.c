@@ -7,6 +7,7 @@
  */
 #include "api/cuda/replay/state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void translate(const struct cuda_memory *memory, struct cuda_node_block *block)
@@ -156,4 +157,131 @@ int replay_cuLaunchKernelEx(struct cuda_replay *replay, const struct sbt_record 
     cuda_args_send(&args);
     return cuda_args_end(
         &args, args.driver->cuLaunchKernelEx(&config, function, NULL, block.size ? extra : NULL));
+}
+
+/* ---- on several devices ------------------------------------------------------------------- */
+
+#undef AT
+#define AT(name)         SLOT_cuLaunchCooperativeKernelMultiDevice_##name
+#define MULTI_PARAMS_MAX 1024u
+
+/* Launches of a call whose records have been met: they are sent together, as they wait for each
+ * other. */
+struct cuda_multi_launch {
+    struct cuda_node_block block;
+    void *params[MULTI_PARAMS_MAX];
+    CUDA_LAUNCH_PARAMS launch;
+    CUcontext context;
+};
+
+void cuda_multi_launch_finish(struct cuda_replay *replay)
+{
+    for (unsigned i = 0; i < replay->multi_count; i++)
+        free(replay->multi[i]);
+    replay->multi_count = 0;
+}
+
+/* Arguments are told by addresses here, where each begins only the driver knows. */
+static int point_at_params(struct cuda_args *args, struct cuda_multi_launch *m)
+{
+    size_t offset, size;
+    unsigned count = 0;
+
+    while (count < MULTI_PARAMS_MAX &&
+           args->driver->cuFuncGetParamInfo(m->launch.function, count, &offset, &size) ==
+               CUDA_SUCCESS) {
+        if (offset > m->block.size || size > m->block.size - offset)
+            return tsm_fail(TSM_E_FORMAT, "has too few arguments for its kernel");
+        m->params[count++] = m->block.bytes + offset;
+    }
+    if (m->block.size && !count)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "launches on several devices: this driver does not tell where arguments "
+                        "begin (CUDA 12.4 does)");
+    m->launch.kernelParams = m->params;
+    return 0;
+}
+
+static int add_multi(struct cuda_args *args)
+{
+    struct cuda_replay *replay = args->replay;
+    struct cuda_multi_launch *m = calloc(1, sizeof(*m));
+
+    if (!m)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a launch");
+    replay->multi[replay->multi_count++] = m;
+    m->launch = (CUDA_LAUNCH_PARAMS){
+        .function = cuda_arg_handle(args, AT(f), CUDA_OBJECT_FUNCTION),
+        .gridDimX = (unsigned)cuda_arg(args, AT(gridDimX)),
+        .gridDimY = (unsigned)cuda_arg(args, AT(gridDimY)),
+        .gridDimZ = (unsigned)cuda_arg(args, AT(gridDimZ)),
+        .blockDimX = (unsigned)cuda_arg(args, AT(blockDimX)),
+        .blockDimY = (unsigned)cuda_arg(args, AT(blockDimY)),
+        .blockDimZ = (unsigned)cuda_arg(args, AT(blockDimZ)),
+        .sharedMemBytes = (unsigned)cuda_arg(args, AT(sharedMemBytes)),
+        .hStream = cuda_arg_stream(args),
+    };
+    const struct cuda_stream_state *stream = cuda_stream_find(replay, args->record->stream);
+    m->context = stream ? stream->context : NULL;
+    if (!args->error)
+        args->driver->cuCtxSetCurrent(m->context); /* it speaks of a function's arguments there */
+    cuda_read_block(args, AT(arguments), m->launch.function, &m->block);
+    return args->error ? args->error : point_at_params(args, m);
+}
+
+/* Waits for the streams of all of them. What follows on other streams than the last record's would
+ * else come before the end. */
+static CUresult await_multi(const struct cuda_replay *replay)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUresult result = CUDA_SUCCESS;
+
+    for (unsigned i = 0; i < replay->multi_count && result == CUDA_SUCCESS; i++) {
+        result = driver->cuCtxSetCurrent(replay->multi[i]->context);
+        if (result == CUDA_SUCCESS)
+            result = driver->cuStreamSynchronize(replay->multi[i]->launch.hStream);
+    }
+    return result;
+}
+
+static CUresult launch_multi(struct cuda_args *args, unsigned flags)
+{
+    const struct cuda_replay *replay = args->replay;
+    CUDA_LAUNCH_PARAMS list[CUDA_MULTI_MAX];
+    CUresult result = await_multi(replay);
+
+    for (unsigned i = 0; i < replay->multi_count; i++)
+        list[i] = replay->multi[i]->launch;
+    if (result == CUDA_SUCCESS) {
+        cuda_args_send(args);
+        result =
+            args->driver->cuLaunchCooperativeKernelMultiDevice(list, replay->multi_count, flags);
+        cuda_args_sent(args);
+    }
+    return result == CUDA_SUCCESS ? await_multi(replay) : result;
+}
+
+int replay_cuLaunchCooperativeKernelMultiDevice(struct cuda_replay *replay,
+                                                const struct sbt_record *record)
+{
+    struct cuda_args args;
+    CUresult result = CUDA_SUCCESS;
+
+    cuda_args_begin(&args, replay, record, AT(arguments) + 1);
+    const uint64_t count = cuda_arg(&args, AT(numDevices)), index = cuda_arg(&args, AT(index));
+    if (args.error)
+        return args.error;
+    if (!index)
+        cuda_multi_launch_finish(replay);
+    if (count > CUDA_MULTI_MAX || index != replay->multi_count || index >= count)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "is a part of a launch on %llu devices, of which the "
+                        "replay has not the parts before it",
+                        (unsigned long long)count);
+    args.error = add_multi(&args);
+    if (args.error || index + 1 < count)
+        return args.error;
+    result = launch_multi(&args, (unsigned)cuda_arg(&args, AT(flags)));
+    cuda_multi_launch_finish(replay);
+    return cuda_args_end(&args, result);
 }

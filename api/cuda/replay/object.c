@@ -30,7 +30,7 @@ static void note_default_stream(struct cuda_args *args, CUcontext context)
     stream->is_made = true;
 }
 
-static int context_made(struct cuda_args *args, uint32_t slot, CUresult result, CUcontext context)
+int cuda_context_created(struct cuda_args *args, uint32_t slot, CUresult result, CUcontext context)
 {
     if (result == CUDA_SUCCESS) {
         cuda_arg_created(args, slot, CUDA_OBJECT_CONTEXT, context);
@@ -49,7 +49,7 @@ int replay_cuDevicePrimaryCtxRetain(struct cuda_replay *replay, const struct sbt
     if (args.error)
         return args.error;
     CUresult result = args.driver->cuDevicePrimaryCtxRetain(&context, device);
-    return context_made(&args, SLOT_cuDevicePrimaryCtxRetain_pctx, result, context);
+    return cuda_context_created(&args, SLOT_cuDevicePrimaryCtxRetain_pctx, result, context);
 }
 
 /* NULL: there is none. */
@@ -92,6 +92,21 @@ static void leave_context(struct cuda_replay *replay, CUcontext context)
     cuda_context_destroyed(replay, context);
 }
 
+CUcontext cuda_primary_leaves(struct cuda_replay *replay, CUdevice device)
+{
+    CUcontext context = primary_context(&replay->library.calls, device);
+
+    if (context)
+        leave_times(replay, context);
+    return context;
+}
+
+void cuda_primary_left(struct cuda_replay *replay, CUdevice device, CUcontext context)
+{
+    if (context && !is_active(&replay->library.calls, device))
+        leave_context(replay, context);
+}
+
 int replay_cuDevicePrimaryCtxRelease_v2(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
@@ -101,12 +116,10 @@ int replay_cuDevicePrimaryCtxRelease_v2(struct cuda_replay *replay, const struct
     CUdevice device = cuda_arg_device(&args, SLOT_cuDevicePrimaryCtxRelease_v2_dev);
     if (args.error)
         return args.error;
-    context = primary_context(args.driver, device);
-    if (context)
-        leave_times(replay, context);
+    context = cuda_primary_leaves(replay, device);
     cuda_args_end(&args, args.driver->cuDevicePrimaryCtxRelease_v2(device));
-    if (context && !args.error && !is_active(args.driver, device))
-        leave_context(replay, context);
+    if (!args.error)
+        cuda_primary_left(replay, device, context);
     return args.error;
 }
 
@@ -152,7 +165,7 @@ static int create_context(struct cuda_args *args, uint32_t slot, uint32_t thread
     result = args->driver->cuCtxCreate_v2(&context, flags, device);
     if (result == CUDA_SUCCESS)
         args->error = cuda_context_push(args->replay, thread, context);
-    error = context_made(args, slot, result, context);
+    error = cuda_context_created(args, slot, result, context);
     if (error && context) {
         leave_context(args->replay, context);
         args->driver->cuCtxDestroy_v2(context);
@@ -232,8 +245,8 @@ int replay_cuCtxSetCurrent(struct cuda_replay *replay, const struct sbt_record *
 
 /* ---- streams ------------------------------------------------------------------------------ */
 
-static int stream_made(struct cuda_args *args, uint32_t slot, uint32_t number_slot, CUresult result,
-                       CUstream raw)
+int cuda_stream_created(struct cuda_args *args, uint32_t slot, uint32_t number_slot,
+                        CUresult result, CUstream raw)
 {
     struct cuda_stream_state *stream;
 
@@ -259,8 +272,8 @@ int replay_cuStreamCreate(struct cuda_replay *replay, const struct sbt_record *r
         return args.error;
     CUresult result =
         args.driver->cuStreamCreate(&raw, (unsigned)cuda_arg(&args, SLOT_cuStreamCreate_Flags));
-    return stream_made(&args, SLOT_cuStreamCreate_phStream, SLOT_cuStreamCreate_number, result,
-                       raw);
+    return cuda_stream_created(&args, SLOT_cuStreamCreate_phStream, SLOT_cuStreamCreate_number,
+                               result, raw);
 }
 
 int replay_cuStreamCreateWithPriority(struct cuda_replay *replay, const struct sbt_record *record)
@@ -274,8 +287,8 @@ int replay_cuStreamCreateWithPriority(struct cuda_replay *replay, const struct s
     CUresult result = args.driver->cuStreamCreateWithPriority(
         &raw, (unsigned)cuda_arg(&args, SLOT_cuStreamCreateWithPriority_flags),
         (int)cuda_arg(&args, SLOT_cuStreamCreateWithPriority_priority));
-    return stream_made(&args, SLOT_cuStreamCreateWithPriority_phStream,
-                       SLOT_cuStreamCreateWithPriority_number, result, raw);
+    return cuda_stream_created(&args, SLOT_cuStreamCreateWithPriority_phStream,
+                               SLOT_cuStreamCreateWithPriority_number, result, raw);
 }
 
 /* The replay may wait for the stream once more at its end. */

@@ -25,7 +25,11 @@ static void backend_close(struct tsm_backend_state *state)
     struct cuda_replay *replay = &state->replay;
 
     cuda_memory_finish(replay);
+    if (replay->library.handle)
+        cuda_greens_finish(replay);
     cuda_contexts_finish(replay);
+    cuda_resources_finish(replay);
+    cuda_multi_launch_finish(replay);
     cuda_timing_finish(replay);
     cuda_graphs_finish(replay);
     cuda_program_finish(replay);

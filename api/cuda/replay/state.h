@@ -149,6 +149,7 @@ struct cuda_stream_state {
     bool is_unmarked;  /* ... and more has come since that nobody waited for; atomic */
     CUstream captured; /* of a thread's own default stream: in its place while it is captured */
     CUcontext context;
+    CUgreenCtx green;        /* that it was made in, NULL: in none */
     struct cuda_bytes *sent; /* until the stream has been waited for */
     uint64_t sent_size;
     pthread_mutex_t received_lock; /* the stream's thread adds while another one asks */
@@ -211,7 +212,17 @@ int cuda_context_set(struct cuda_replay *replay, uint32_t thread, CUcontext cont
 /* A stream of ours in the current context, ordered with no other: for filling memory. */
 int cuda_context_own_stream(struct cuda_replay *replay, CUcontext context, CUstream *out);
 void cuda_context_destroyed(struct cuda_replay *replay, CUcontext context);
+/* A call made a context; its record's default stream is that context's. A call made a stream. */
+int cuda_context_created(struct cuda_args *args, uint32_t slot, CUresult result, CUcontext context);
+int cuda_stream_created(struct cuda_args *args, uint32_t slot, uint32_t number_slot,
+                        CUresult result, CUstream raw);
+/* A call is about to give up a device's primary context (returns it, NULL: there is none), and has:
+ * it may be gone with all that was made in it. */
+CUcontext cuda_primary_leaves(struct cuda_replay *replay, CUdevice device);
+void cuda_primary_left(struct cuda_replay *replay, CUdevice device, CUcontext context);
 /* Destroys those that the trace left. */
+void cuda_greens_finish(struct cuda_replay *replay);
+void cuda_resources_finish(struct cuda_replay *replay);
 void cuda_contexts_finish(struct cuda_replay *replay);
 
 /* ---- code (code.c) ---- */
@@ -663,6 +674,9 @@ enum tsm_host_use cuda_schedule_host_use(struct cuda_replay *replay,
 /* Returns the context that is current for a record, also if it is carried out later. */
 CUcontext cuda_schedule_context(struct cuda_replay *replay, const struct sbt_record *record);
 
+/* Drops launches whose call's other records have not come (launch.c). */
+void cuda_multi_launch_finish(struct cuda_replay *replay);
+
 /* ---- all of it ---- */
 
 /* A value that a stream waits for. */
@@ -673,6 +687,7 @@ struct cuda_awaited {
     uint32_t stream;
 };
 
+#define CUDA_MULTI_MAX   64u  /* launches of one call */
 #define CUDA_AWAITED_MAX 256u /* the newest ones are kept */
 
 struct cuda_replay {
@@ -686,7 +701,8 @@ struct cuda_replay {
     struct cuda_memory memory;
     struct cuda_functions functions;
 
-    struct tsm_map objects; /* object type << 56 | id -> raw value, 0: gone */
+    struct tsm_map objects;   /* object type << 56 | id -> raw value, 0: gone */
+    struct tsm_map resources; /* id of a part of a device -> CUdevResource * of the replay's */
     struct cuda_textures textures;
     struct cuda_tensor_maps tensor_maps;
     struct cuda_arrays arrays;
@@ -716,6 +732,8 @@ struct cuda_replay {
     struct cuda_clock clock;
     struct tsm_map left_contexts; /* seq + 1 of a command that is sent later -> its context */
     struct cuda_placed placed;
+    struct cuda_multi_launch *multi[CUDA_MULTI_MAX]; /* of a call on several devices (launch.c) */
+    unsigned multi_count;
 };
 
 /* ---- commands that failed (failure.c) ---- */

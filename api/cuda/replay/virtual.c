@@ -198,6 +198,157 @@ int replay_cuMemSetAccess(struct cuda_replay *replay, const struct sbt_record *r
                                     cuda_arg(&args, SLOT_cuMemSetAccess_size), access, count));
 }
 
+/* ---- multicast objects -------------------------------------------------------------------- */
+
+int replay_cuMulticastCreate(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    CUmemGenericAllocationHandle handle = 0;
+    CUmulticastObjectProp properties;
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastCreate_prop + 1);
+    const uint8_t *recorded =
+        cuda_arg_bytes(&args, SLOT_cuMulticastCreate_prop, sizeof(properties));
+    if (args.error)
+        return args.error;
+    memcpy(&properties, recorded, sizeof(properties));
+    properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+    CUresult result = args.driver->cuMulticastCreate(&handle, &properties);
+    if (result == CUDA_SUCCESS)
+        args.error = set_physical(&args, SLOT_cuMulticastCreate_mcHandle, handle);
+    return cuda_args_end(&args, result);
+}
+
+int replay_cuMulticastAddDevice(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastAddDevice_dev + 1);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMulticastAddDevice_mcHandle);
+    CUdevice device = cuda_arg_device(&args, SLOT_cuMulticastAddDevice_dev);
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuMulticastAddDevice(handle, device));
+}
+
+int replay_cuMulticastBindMem(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastBindMem_flags + 1);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMulticastBindMem_mcHandle),
+                                 memory = find_physical(&args, SLOT_cuMulticastBindMem_memHandle);
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuMulticastBindMem(
+                                    handle, cuda_arg(&args, SLOT_cuMulticastBindMem_mcOffset),
+                                    memory, cuda_arg(&args, SLOT_cuMulticastBindMem_memOffset),
+                                    cuda_arg(&args, SLOT_cuMulticastBindMem_size),
+                                    cuda_arg(&args, SLOT_cuMulticastBindMem_flags)));
+}
+
+int replay_cuMulticastBindAddr(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastBindAddr_flags + 1);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMulticastBindAddr_mcHandle);
+    CUdeviceptr memory = cuda_arg_address(&args, SLOT_cuMulticastBindAddr_memptr);
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuMulticastBindAddr(
+                                    handle, cuda_arg(&args, SLOT_cuMulticastBindAddr_mcOffset),
+                                    memory, cuda_arg(&args, SLOT_cuMulticastBindAddr_size),
+                                    cuda_arg(&args, SLOT_cuMulticastBindAddr_flags)));
+}
+
+/* Running commands of any device of the team may use the memory. */
+int replay_cuMulticastUnbind(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMulticastUnbind_size + 1);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMulticastUnbind_mcHandle);
+    CUdevice device = cuda_arg_device(&args, SLOT_cuMulticastUnbind_dev);
+    if (args.error)
+        return args.error;
+    cuda_context_wait(replay);
+    return cuda_args_end(
+        &args, args.driver->cuMulticastUnbind(handle, device,
+                                              cuda_arg(&args, SLOT_cuMulticastUnbind_mcOffset),
+                                              cuda_arg(&args, SLOT_cuMulticastUnbind_size)));
+}
+
+/* ---- sparse arrays ------------------------------------------------------------------------ */
+
+static CUarrayMapInfo read_map(struct cuda_args *args)
+{
+    CUarrayMapInfo i = {
+        .subresourceType =
+            (CUarraySparseSubresourceType)cuda_arg(args, SLOT_cuMemMapArrayAsync_subresource),
+        .memOperationType = (CUmemOperationType)cuda_arg(args, SLOT_cuMemMapArrayAsync_operation),
+        .memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
+        .offset = cuda_arg(args, SLOT_cuMemMapArrayAsync_memory_offset)};
+
+    if (i.subresourceType == CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL) {
+        i.subresource.miptail.layer = (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_layer);
+        i.subresource.miptail.offset = cuda_arg(args, SLOT_cuMemMapArrayAsync_tail_offset);
+        i.subresource.miptail.size = cuda_arg(args, SLOT_cuMemMapArrayAsync_tail_size);
+        return i;
+    }
+    i.subresource.sparseLevel.level = (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_level);
+    i.subresource.sparseLevel.layer = (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_layer);
+    i.subresource.sparseLevel.offsetX = (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_x);
+    i.subresource.sparseLevel.offsetY = (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_y);
+    i.subresource.sparseLevel.offsetZ = (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_z);
+    i.subresource.sparseLevel.extentWidth = (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_width);
+    i.subresource.sparseLevel.extentHeight =
+        (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_height);
+    i.subresource.sparseLevel.extentDepth = (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_depth);
+    return i;
+}
+
+/* Finds the array, or the mipmapped one. False: it is gone where the replay begins. */
+static bool read_resource(struct cuda_args *args, CUarrayMapInfo *info)
+{
+    const uint64_t array = cuda_arg(args, SLOT_cuMemMapArrayAsync_array),
+                   mipmap = cuda_arg(args, SLOT_cuMemMapArrayAsync_mipmap);
+
+    info->resourceType = array ? CU_RESOURCE_TYPE_ARRAY : CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    if (array)
+        info->resource.array = cuda_object_find(args->replay, CUDA_OBJECT_ARRAY, array);
+    else
+        info->resource.mipmap = cuda_object_find(args->replay, CUDA_OBJECT_MIPMAP, mipmap);
+    return array ? info->resource.array != NULL : info->resource.mipmap != NULL;
+}
+
+/* The mask has one bit. */
+static unsigned read_devices(struct cuda_args *args)
+{
+    const unsigned recorded = (unsigned)cuda_arg(args, SLOT_cuMemMapArrayAsync_devices);
+    const int device = recorded ? device_of(args, __builtin_ctz(recorded)) : 0;
+
+    return device >= 0 && device < 32 ? 1u << device : 0;
+}
+
+int replay_cuMemMapArrayAsync(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemMapArrayAsync_tail_size + 1);
+    CUstream stream = cuda_arg_stream(&args);
+    CUarrayMapInfo info = read_map(&args);
+    info.deviceBitMask = read_devices(&args);
+    if (args.error || !read_resource(&args, &info))
+        return args.error;
+    if (info.memOperationType == CU_MEM_OPERATION_TYPE_MAP)
+        info.memHandle.memHandle = find_physical(&args, SLOT_cuMemMapArrayAsync_memory);
+    if (args.error)
+        return args.error;
+    cuda_args_send(&args);
+    return cuda_args_end(&args, args.driver->cuMemMapArrayAsync(&info, 1, stream));
+}
+
 /* ---- checkpoints -------------------------------------------------------------------------- */
 
 int cuda_physical_find(struct cuda_replay *replay, uint64_t recorded,

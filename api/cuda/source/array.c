@@ -117,11 +117,15 @@ void cuda_arrays_destroyed(const struct cuda_context *context)
 void cuda_after_array_destroyed(struct tsm_call *call, bool ok, CUarray array)
 {
     if (ok && array)
+        cuda_tiles_destroyed(CUDA_OBJECT_ARRAY, array);
+    if (ok && array)
         drop(call, array, array);
 }
 
 void cuda_after_mipmap_destroyed(struct tsm_call *call, bool ok, CUmipmappedArray mipmap)
 {
+    if (ok && mipmap)
+        cuda_tiles_destroyed(CUDA_OBJECT_MIPMAP, mipmap);
     if (ok && mipmap)
         drop(call, NULL, mipmap);
 }

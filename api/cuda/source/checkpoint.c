@@ -345,7 +345,7 @@ static bool save_readable(CUarray raw, uint32_t id)
     if (cuda_array_has_planes(&description))
         return true; /* those that the program knows are in the list */
     if (!cuda_array_shape(&array.shape, &description)) {
-        tsm_session_unmodelled("a checkpoint without an array of a sparse or unknown form", true);
+        tsm_session_unmodelled("a checkpoint without an array of an unknown form, or whose memory is mapped later", true);
         return true;
     }
     m.size = cuda_array_size(&array.shape);

@@ -11,6 +11,19 @@
 #include "api/cuda/source/source.h"
 #include "capture/lock.h"
 
+/* Streams of ours, in the trace alone, for what is said to all of a context's streams at once:
+ * events behind them, and waits before what comes. NULL: none so far. */
+struct cuda_streams_at_once {
+    struct tsm_stream *signals, *waits;
+};
+
+/* State of a green context: the `user` of its handle. The memory is never freed. */
+struct cuda_green {
+    CUdevice device;
+    struct cuda_context *context; /* that it is used as; NULL: not known */
+    struct cuda_streams_at_once at_once;
+};
+
 /* State of a context: the `user` of its handle. The memory is never freed, so that others can ask
  * whether it is gone. */
 struct cuda_context {
@@ -20,6 +33,7 @@ struct cuda_context {
     int device; /* whose primary context it is; -1: no primary one */
     bool is_gone;
     struct tsm_stream *legacy;
+    struct cuda_streams_at_once at_once;
     struct tsm_lock lock;
     struct cuda_context_stream *streams;   /* live ones, the legacy one too */
     struct cuda_context_stream *destroyed; /* of which something is still awaited */
@@ -30,6 +44,7 @@ struct cuda_context {
 struct cuda_context_stream {
     struct cuda_context_stream *next, *previous;
     struct cuda_context *context;
+    const struct cuda_green *green; /* that it was made in; NULL: in none */
     struct tsm_stream *stream;
     uint64_t raw; /* 0: it has no handle */
     uint32_t id;
@@ -59,6 +74,11 @@ struct cuda_context_stream *cuda_context_add_stream(struct cuda_context *context
 
 /* Moves a live stream to the destroyed ones. The context's lock is held. */
 void cuda_context_destroy_stream(struct cuda_context *context, struct cuda_context_stream *entry);
+
+/* Takes a stream into account that has just been made in a context (NULL: the thread's), and a
+ * green one there or NULL; returns its number. */
+uint32_t cuda_stream_created_in(CUstream stream, unsigned int flags, struct cuda_context *context,
+                                const struct cuda_green *green);
 
 /* Forgets destroyed streams of which nothing is awaited any more. The context's lock is held. */
 void cuda_context_forget_destroyed(struct cuda_context *context);

@@ -233,3 +233,63 @@ void cuda_after_launch(struct tsm_call *call, bool ok, CUfunction f, void **kern
     cuda_append_arguments(call, f, kernelParams, extra);
     tsm_call_slot(call, handle->name);
 }
+
+/* ---- on several devices -------------------------------------------------------------------------
+ */
+
+static void append_launch(struct tsm_call *call, unsigned count, unsigned flags, unsigned at,
+                          const CUDA_LAUNCH_PARAMS *p)
+{
+    static const CUDA_LAUNCH_PARAMS none;
+    const bool ok = p != NULL;
+
+    p = ok ? p : &none;
+    tsm_call_slot(call, count);
+    tsm_call_slot(call, flags);
+    tsm_call_slot(call, at);
+    tsm_call_slot(call, cuda_id(CUDA_OBJECT_FUNCTION, CUDA_SLOT(p->function)));
+    tsm_call_slot(call, p->gridDimX);
+    tsm_call_slot(call, p->gridDimY);
+    tsm_call_slot(call, p->gridDimZ);
+    tsm_call_slot(call, p->blockDimX);
+    tsm_call_slot(call, p->blockDimY);
+    tsm_call_slot(call, p->blockDimZ);
+    tsm_call_slot(call, p->sharedMemBytes);
+    /* The driver speaks of a function's arguments where its context is current. */
+    const bool is_entered = ok && cuda_context_enter(cuda_stream_context(p->hStream));
+    cuda_after_launch(call, ok, p->function, p->kernelParams, NULL);
+    if (is_entered)
+        cuda_context_leave();
+    if (ok) /* they wait for each other's streams, and what follows for all of them */
+        tsm_call_flag(call, SBT_RECORD_ORDERED);
+}
+
+CUresult hook_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsList,
+                                                   unsigned int numDevices, unsigned int flags)
+{
+    CUDA_LAUNCH_PARAMS first = {NULL};
+    struct tsm_call call;
+    CUresult returned;
+
+    if (!tsm_call_begin(&call, TYPE_cuLaunchCooperativeKernelMultiDevice))
+        return real.cuLaunchCooperativeKernelMultiDevice(launchParamsList, numDevices, flags);
+    tsm_hostmem_publish();
+    if (numDevices && tsm_memory_read(&first, CUDA_SLOT(launchParamsList), sizeof(first)))
+        cuda_on_stream(&call, first.hStream, false, NULL, TSM_ENQUEUES);
+    returned = real.cuLaunchCooperativeKernelMultiDevice(launchParamsList, numDevices, flags);
+    tsm_call_returned(&call, returned, returned != CUDA_SUCCESS);
+    append_launch(&call, numDevices, flags, 0,
+                  returned == CUDA_SUCCESS && numDevices ? launchParamsList : NULL);
+    tsm_call_commit(&call);
+    for (unsigned i = 1; returned == CUDA_SUCCESS && i < numDevices &&
+                         tsm_call_begin(&call, TYPE_cuLaunchCooperativeKernelMultiDevice);
+         i++) {
+        cuda_on_stream(&call, launchParamsList[i].hStream, false, NULL, TSM_ENQUEUES);
+        tsm_call_returned(&call, CUDA_SUCCESS, false);
+        append_launch(&call, numDevices, flags, i, &launchParamsList[i]);
+        tsm_call_commit(&call);
+    }
+    if (returned == CUDA_SUCCESS && numDevices)
+        cuda_commanded(&call);
+    return returned;
+}

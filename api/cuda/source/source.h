@@ -190,6 +190,11 @@ bool cuda_array_hash(unsigned at, void *buffer, size_t room, uint64_t *place, ui
 /* Each live array, also a level of a mipmapped one, for checkpoints: as cuda_allocations_each(). */
 bool cuda_arrays_each(bool (*visit)(CUarray raw, uint32_t id, const struct cuda_context *context));
 
+/* Are there bytes of a tile pool that were mapped to a sparse array, and are to none now? An array
+ * or mipmapped one, of the type CUDA_OBJECT_*, is destroyed. (sparse.c) */
+bool cuda_tiles_are_left(void);
+void cuda_tiles_destroyed(unsigned object, const void *raw);
+
 /* The program's virtual memory goes into the checkpoint: false when it could not be kept. */
 bool cuda_virtual_save(void);
 /* Is something mapped there, from that address on? */

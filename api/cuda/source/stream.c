@@ -66,9 +66,9 @@ static struct tsm_stream *default_stream(void)
 }
 
 /* A stream made before capture began joins the default stream, as most do. */
-static struct tsm_stream *make_stream(struct tsm_handle *handle, bool joins)
+static struct tsm_stream *make_stream(struct tsm_handle *handle, struct cuda_context *context,
+                                      const struct cuda_green *green, bool joins)
 {
-    struct cuda_context *context = cuda_context_of_thread();
     struct tsm_stream *made = tsm_stream_create(SBT_API_CUDA), *there = NULL;
     struct cuda_context_stream *entry;
 
@@ -81,6 +81,7 @@ static struct tsm_stream *make_stream(struct tsm_handle *handle, bool joins)
         tsm_stream_joins(made, context->legacy);
     entry = context ? cuda_context_add_stream(context, made) : NULL;
     if (entry) {
+        entry->green = green;
         entry->raw = handle->raw;
         entry->id = handle->id;
         handle->user = entry;
@@ -100,7 +101,7 @@ static struct tsm_stream *named_stream(CUstream raw)
     if (!handle)
         return NULL;
     stream = __atomic_load_n(&handle->stream, __ATOMIC_ACQUIRE);
-    return stream ? stream : make_stream(handle, true);
+    return stream ? stream : make_stream(handle, cuda_context_of_thread(), NULL, true);
 }
 
 struct cuda_context *cuda_stream_context(CUstream stream)
@@ -126,13 +127,20 @@ struct tsm_stream *cuda_stream_ptsz(CUstream stream)
     return stream ? cuda_stream(stream) : per_thread_stream();
 }
 
-uint32_t cuda_stream_created(CUstream stream, unsigned int flags)
+uint32_t cuda_stream_created_in(CUstream stream, unsigned int flags, struct cuda_context *context,
+                                const struct cuda_green *green)
 {
     struct tsm_handle *handle = cuda_handle_of(CUDA_OBJECT_STREAM, stream);
 
     if (!handle)
         return SBT_STREAM_NONE;
-    return tsm_stream_number(make_stream(handle, !(flags & CU_STREAM_NON_BLOCKING)));
+    return tsm_stream_number(make_stream(handle, context ? context : cuda_context_of_thread(),
+                                         green, !(flags & CU_STREAM_NON_BLOCKING)));
+}
+
+uint32_t cuda_stream_created(CUstream stream, unsigned int flags)
+{
+    return cuda_stream_created_in(stream, flags, NULL, NULL);
 }
 
 /* ---- how far a stream is ------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "capture/lock.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #define PHYSICAL_MAX 16384u
@@ -100,6 +101,37 @@ static void drop_if_gone(struct tables *t, struct physical *p)
         *p = (struct physical){0};
 }
 
+/* Handles of multicast objects, in a ring: of more than that those that were made last. A number
+ * may be given out again. */
+#define MULTICAST_MAX 256u
+
+static _Atomic(CUmemGenericAllocationHandle) multicasts[MULTICAST_MAX];
+static atomic_uint multicast_count;
+
+void cuda_after_multicast(struct tsm_call *call, bool ok,
+                          const CUmemGenericAllocationHandle *handle)
+{
+    if (ok)
+        atomic_store(&multicasts[atomic_fetch_add(&multicast_count, 1) % MULTICAST_MAX], *handle);
+}
+
+static void forget_multicast(CUmemGenericAllocationHandle handle)
+{
+    for (unsigned i = 0; i < MULTICAST_MAX; i++) {
+        CUmemGenericAllocationHandle there = handle;
+        atomic_compare_exchange_strong(&multicasts[i], &there, 0);
+    }
+}
+
+static bool is_multicast(CUmemGenericAllocationHandle handle)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < MULTICAST_MAX && !found; i++)
+        found = handle && atomic_load(&multicasts[i]) == handle;
+    return found;
+}
+
 /* ---- what the program does ---------------------------------------------------------------------
  */
 
@@ -109,6 +141,8 @@ void cuda_after_physical(struct tsm_call *call, bool ok, const CUmemGenericAlloc
     struct tables *t = ok ? open_tables() : NULL;
     struct physical *p;
 
+    if (ok && atomic_load(&multicast_count))
+        forget_multicast(*handle);
     if (!t)
         return;
     p = find(t, *handle);
@@ -158,9 +192,13 @@ void cuda_after_release(struct tsm_call *call, bool ok, CUmemGenericAllocationHa
 void cuda_after_map(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size,
                     CUmemGenericAllocationHandle handle)
 {
-    struct tables *t = ok ? open_tables() : NULL;
+    struct tables *t;
     uint32_t at = 0;
 
+    if (!ok || is_multicast(handle))
+        return;
+    cuda_after_alloc(call, true, start, size);
+    t = open_tables();
     if (!t)
         return;
     while (at < t->mapping_count && t->mappings[at].start)
@@ -240,11 +278,26 @@ static bool enter(CUmemGenericAllocationHandle raw)
     return cuda_context_enter(where.context);
 }
 
+/* Memory for sparse arrays is saved with these. */
+static bool is_tile_pool(CUmemGenericAllocationHandle raw)
+{
+    CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_INVALID};
+
+    return real.cuMemGetAllocationPropertiesFromHandle(&properties, raw) == CUDA_SUCCESS &&
+           properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL;
+}
+
 static bool save(CUmemGenericAllocationHandle raw, struct tsm_memory *m)
 {
     struct cuda_window window;
     bool saved = true;
 
+    if (is_tile_pool(raw)) {
+        if (cuda_tiles_are_left())
+            tsm_session_unmodelled("a checkpoint without tiles that no sparse array has mapped",
+                                   true);
+        return true;
+    }
     if (!enter(raw)) {
         tsm_session_unmodelled("a checkpoint without virtual memory of a GPU without a context",
                                true);

@@ -24,6 +24,7 @@ struct origin {
     uint64_t magic;
     uint64_t split; /* 0: a whole; else of one call of cuDevSmResourceSplitByCount() */
     int32_t device;
+    uint32_t first; /* multiprocessor */
 };
 #define MAGIC 0x6e65657267736d74ull
 
@@ -48,9 +49,9 @@ static struct origin origin_of(const CUdevResource *resource)
     return origin;
 }
 
-static CUdevResource make(CUdevice device, unsigned count, uint64_t split)
+static CUdevResource make(CUdevice device, unsigned first, unsigned count, uint64_t split)
 {
-    struct origin origin = {MAGIC, split, device};
+    struct origin origin = {MAGIC, split, device, first};
     unsigned major = emu_settings.capability / 10;
     CUdevResource r = {.type = CU_DEV_RESOURCE_TYPE_SM,
                        .sm = {.smCount = count,
@@ -88,7 +89,7 @@ CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevR
 {
     CUresult result = emu_enter_device(device);
 
-    return result ? result : give(resource, type, make(device, EMU_MULTIPROCESSORS, 0));
+    return result ? result : give(resource, type, make(device, 0, EMU_MULTIPROCESSORS, 0));
 }
 
 CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type)
@@ -96,7 +97,7 @@ CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResou
     CUcontext context;
     CUresult result = emu_context_resolve(&context, hCtx);
 
-    return result ? result : give(resource, type, make(context->device, EMU_MULTIPROCESSORS, 0));
+    return result ? result : give(resource, type, make(context->device, 0, EMU_MULTIPROCESSORS, 0));
 }
 
 /* Groups of equal size, as many as there are and are asked for. */
@@ -126,9 +127,10 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *out, unsigned int *nbGroups,
         groups = *nbGroups;
     split = emu_next_id();
     for (unsigned i = 0; out && i < groups; i++)
-        out[i] = make(origin_of(input).device, size, split);
+        out[i] = make(origin_of(input).device, origin_of(input).first + i * size, size, split);
     if (out && remaining) {
-        *remaining = make(origin_of(input).device, input->sm.smCount - groups * size, split);
+        *remaining = make(origin_of(input).device, origin_of(input).first + groups * size,
+                          input->sm.smCount - groups * size, split);
         if (!remaining->sm.smCount)
             remaining->type = CU_DEV_RESOURCE_TYPE_INVALID;
     }
@@ -164,7 +166,8 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *res
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     /* A green context's part can be split again. */
-    desc->resource = make(origin_of(&resources[0]).device, count, 0);
+    desc->resource =
+        make(origin_of(&resources[0]).device, origin_of(&resources[0]).first, count, 0);
     *phDesc = desc;
     return CUDA_SUCCESS;
 }

@@ -8,6 +8,7 @@
 
 #include "emu/cuda/core/abi.h"
 
+#define EMU_DECOMPRESS_MAX (4 << 20) /* bytes of a piece that the device unpacks */
 #define EMU_MULTIPROCESSORS 16
 #define EMU_REGISTERS       65536u /* of a multiprocessor */
 #define EMU_SHARED_DEFAULT  49152  /* a block's limit without asking for more */

@@ -11,6 +11,7 @@
 #include "emu/cuda/memory/memory.h"
 #include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/stream.h"
+#include "emu/cuda/texture/array.h"
 
 struct copy {
     struct emu_side to;
@@ -52,6 +53,7 @@ static CUresult run(struct emu_command *command)
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     copy_box(&copy->to, &copy->from, copy->box);
+    emu_sparse_scrub(copy->to.address);
     return CUDA_SUCCESS;
 }
 

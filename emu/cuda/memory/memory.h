@@ -26,6 +26,7 @@ enum emu_memory_kind {
     EMU_MEMORY_REGISTERED, /* the program's own, cuMemHostRegister */
     EMU_MEMORY_MAPPED,     /* cuMemMap into a reservation */
     EMU_MEMORY_IMPORTED,   /* another process's, or of an external file */
+    EMU_MEMORY_MULTICAST,  /* an address of memory of several devices (multicast.h) */
 };
 
 /* Advice of a program about managed memory: it is kept and returned; it steers nothing here. It
@@ -118,5 +119,14 @@ size_t emu_memory_used(CUdevice device);
 /* Physical memory of cuMemCreate counts against the same limit. */
 bool emu_memory_charge(CUdevice device, size_t size);
 void emu_memory_discharge(CUdevice device, size_t size);
+
+/* Tile pools: physical memory for sparse arrays alone (vmm.c). hold() gives the pool behind a
+ * handle, NULL: it is none of the device, or too small; it stays until release(), also when the
+ * handle is gone. */
+void *emu_tile_pool_hold(CUmemGenericAllocationHandle handle, uint64_t offset, uint64_t size,
+                         CUdevice device);
+void emu_tile_pool_release(void *pool);
+void emu_tile_pool_read(const void *pool, uint64_t offset, void *out, size_t size);
+void emu_tile_pool_write(const void *pool, uint64_t offset, const void *bytes, size_t size);
 
 #endif

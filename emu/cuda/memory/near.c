@@ -15,6 +15,7 @@ const char *emu_memory_kind_name(enum emu_memory_kind kind)
         [EMU_MEMORY_REGISTERED] = "registered host memory",
         [EMU_MEMORY_MAPPED] = "mapped memory",
         [EMU_MEMORY_IMPORTED] = "imported memory",
+        [EMU_MEMORY_MULTICAST] = "multicast memory",
     };
     return names[kind];
 }

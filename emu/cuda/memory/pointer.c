@@ -69,6 +69,10 @@ static CUresult get_known(void *out, CUpointer_attribute attribute, const struct
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         put_bool(out, false);
         return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+        put_bool(out, m->kind == EMU_MEMORY_DEVICE || m->kind == EMU_MEMORY_POOL ||
+                          m->kind == EMU_MEMORY_MAPPED);
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         put_u64(out, m->address);
@@ -124,6 +128,7 @@ static void get_unknown(void *out, CUpointer_attribute attribute, uint64_t addre
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
         put_bool(out, false);
         break;

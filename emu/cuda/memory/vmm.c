@@ -18,6 +18,7 @@
 
 #include "emu/cuda/core/context.h"
 #include "emu/cuda/memory/memory.h"
+#include "emu/cuda/memory/multicast.h"
 
 /* A piece of physical memory: what CUmemGenericAllocationHandle points to. */
 struct physical {
@@ -41,7 +42,8 @@ struct label {
 #define MAGIC      0x306d656d79687074ull
 #define LABEL_SIZE 4096
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Recursive: the last mapping of a multicast object gives up the memory that is bound to it. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static int file = -1;
 static struct physical *pieces;
 static struct physical *own_pieces; /* with files of their own */
@@ -195,7 +197,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
         unref(piece);
     }
     pthread_mutex_unlock(&lock);
-    return piece ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return piece || emu_multicast_release(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
@@ -245,6 +247,81 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
     if (!result)
         *granularity = EMU_GRANULARITY;
     return result;
+}
+
+/* ---- without an address ---- */
+
+void *emu_piece_enter(CUmemGenericAllocationHandle handle, uint64_t offset, uint64_t size,
+                      uint8_t **memory, CUdevice *device)
+{
+    pthread_mutex_lock(&lock);
+    struct physical *piece = find(handle);
+    if (piece && (offset > piece->size || size > piece->size - offset))
+        piece = NULL;
+    *memory = piece ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, piece->file,
+                           piece->offset + (off_t)offset)
+                    : MAP_FAILED;
+    if (*memory == MAP_FAILED) {
+        piece = NULL;
+    } else {
+        madvise(*memory, size, MADV_DONTFORK);
+        piece->references++;
+        *device = piece->properties.location.id;
+    }
+    pthread_mutex_unlock(&lock);
+    return piece;
+}
+
+void emu_piece_leave(void *piece, uint8_t *memory, uint64_t size)
+{
+    munmap(memory, size);
+    pthread_mutex_lock(&lock);
+    unref(piece);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- tile pools ---- */
+
+static bool is_tile_pool(const struct physical *piece)
+{
+    return piece->properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL;
+}
+
+void *emu_tile_pool_hold(CUmemGenericAllocationHandle handle, uint64_t offset, uint64_t size,
+                         CUdevice device)
+{
+    pthread_mutex_lock(&lock);
+    struct physical *piece = find(handle);
+    if (piece && (!is_tile_pool(piece) || piece->properties.location.id != device ||
+                  offset > piece->size || size > piece->size - offset))
+        piece = NULL;
+    if (piece)
+        piece->references++;
+    pthread_mutex_unlock(&lock);
+    return piece;
+}
+
+void emu_tile_pool_release(void *pool)
+{
+    pthread_mutex_lock(&lock);
+    unref(pool);
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_tile_pool_read(const void *pool, uint64_t offset, void *out, size_t size)
+{
+    const struct physical *piece = pool;
+
+    if (pread(piece->file, out, size, piece->offset + (off_t)offset) != (ssize_t)size)
+        memset(out, 0, size); /* the file is as long as the pool */
+}
+
+void emu_tile_pool_write(const void *pool, uint64_t offset, const void *bytes, size_t size)
+{
+    const struct physical *piece = pool;
+
+    if (pwrite(piece->file, bytes, size, piece->offset + (off_t)offset) != (ssize_t)size)
+        emu_warn("a tile of a sparse array was lost: no memory for it");
 }
 
 /* ---- passing it on ---- */
@@ -357,6 +434,20 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 
 /* ---- mappings ---- */
 
+/* The addresses stay as they are reserved: nobody reads or writes there but multimem instructions.
+ */
+static CUresult map_multicast(struct emu_memory *what, CUmemGenericAllocationHandle handle)
+{
+    CUresult result;
+
+    what->kind = EMU_MEMORY_MULTICAST;
+    what->owner = emu_multicast_map(handle, what->size);
+    result = what->owner ? emu_memory_add(what) : CUDA_ERROR_INVALID_VALUE;
+    if (result && what->owner)
+        emu_multicast_unmap(what->owner);
+    return result;
+}
+
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags)
 {
@@ -370,7 +461,11 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
     struct physical *piece = find(handle);
-    if (!piece || size > piece->size) {
+    if (!piece) {
+        pthread_mutex_unlock(&lock);
+        return map_multicast(&what, handle);
+    }
+    if (size > piece->size || is_tile_pool(piece)) {
         result = CUDA_ERROR_INVALID_VALUE;
     } else {
         what.device = piece->properties.location.id;
@@ -399,7 +494,8 @@ static CUresult each_mapping(uint64_t address, size_t size,
     struct emu_memory memory;
 
     for (uint64_t at = address; at < address + size; at = memory.address + memory.size)
-        if (!emu_memory_find(&memory, at) || memory.kind != EMU_MEMORY_MAPPED ||
+        if (!emu_memory_find(&memory, at) ||
+            (memory.kind != EMU_MEMORY_MAPPED && memory.kind != EMU_MEMORY_MULTICAST) ||
             memory.address != at || memory.address + memory.size > address + size)
             return CUDA_ERROR_INVALID_VALUE;
     for (uint64_t at = address; at < address + size && !result; at = memory.address + memory.size) {
@@ -412,6 +508,11 @@ static CUresult each_mapping(uint64_t address, size_t size,
 
 static CUresult unmap(const struct emu_memory *memory, void *user)
 {
+    if (memory->kind == EMU_MEMORY_MULTICAST) {
+        emu_memory_remove(memory->address, 1u << EMU_MEMORY_MULTICAST);
+        emu_multicast_unmap(memory->owner);
+        return CUDA_SUCCESS;
+    }
     mmap(pointer(memory->address), memory->size, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     emu_memory_remove(memory->address, 1u << EMU_MEMORY_MAPPED);
@@ -437,6 +538,10 @@ static void set_rights(struct emu_memory *memory, void *user)
 {
     unsigned flags = *(const unsigned *)user;
 
+    if (memory->kind == EMU_MEMORY_MULTICAST) {
+        memory->flags = flags; /* as CUmemAccess_flags has them */
+        return;
+    }
     memory->is_readable = (flags & CU_MEM_ACCESS_FLAGS_PROT_READ) != 0;
     memory->is_writable = flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }
@@ -448,7 +553,8 @@ static CUresult set_access(const struct emu_memory *memory, void *user)
                      : flags                                     ? PROT_READ
                                                                  : PROT_NONE;
 
-    if (mprotect(pointer(memory->address), memory->size, protection))
+    if (memory->kind != EMU_MEMORY_MULTICAST &&
+        mprotect(pointer(memory->address), memory->size, protection))
         return CUDA_ERROR_OUT_OF_MEMORY;
     emu_memory_change(memory->address, set_rights, user);
     return CUDA_SUCCESS;

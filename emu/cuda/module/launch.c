@@ -17,10 +17,12 @@
 #include "emu/cuda/core/object.h"
 #include "emu/cuda/graph/conditional.h"
 #include "emu/cuda/memory/memory.h"
+#include "emu/cuda/memory/multicast.h"
 #include "emu/cuda/module/function.h"
 #include "emu/cuda/stream/accesses.h"
 #include "emu/cuda/stream/stream.h"
 #include "emu/cuda/stream/ticket.h"
+#include "emu/cuda/texture/array.h"
 #include "emu/cuda/texture/texture.h"
 #include "emu/ptx/check/touched.h"
 
@@ -42,6 +44,7 @@ struct launch {
     struct emu_bindings *bindings; /* owned; textures and surfaces, NULL: none */
     struct emu_accesses accesses;  /* owned; with has_accesses, when it has run */
     bool has_accesses;
+    bool has_multicast; /* multimem instructions were executed */
     _Alignas(16) uint8_t params[];
 };
 
@@ -80,7 +83,8 @@ static void keep_accesses(struct launch *l, struct ptx_touched *touched)
 {
     if (!touched)
         return;
-    l->has_accesses = ptx_touched_each(touched, add_access, &l->accesses);
+    /* Which memory a multicast address leads to is no access of the address. */
+    l->has_accesses = ptx_touched_each(touched, add_access, &l->accesses) && !l->has_multicast;
     emu_accesses_settle(&l->accesses);
     ptx_touched_destroy(touched);
 }
@@ -99,6 +103,8 @@ static CUresult run(struct emu_command *command)
                                 .drop = emu_settings.drop,
                                 .drop_seed = emu_settings.drop_seed,
                                 .is_accessible = emu_memory_is_accessible,
+                                .multicast = emu_multicast_find,
+                                .has_multicast = &l->has_multicast,
                                 .image = emu_binding_find,
                                 .set_conditional = emu_conditional_set,
                                 .warp_instructions = &l->instructions,
@@ -126,6 +132,7 @@ static CUresult run(struct emu_command *command)
     emu_watch_begin(&watch, &launch, command->stream, l->stack, touched);
     int status = ptx_run(&launch, &fault, &instructions);
     emu_watch_end(&watch);
+    emu_sparse_scrub(0);
     keep_accesses(l, touched);
     tsm_log(TSM_LOG_DEBUG, "%s: %llu instructions", l->function->ptx->name,
             (unsigned long long)instructions);

@@ -81,7 +81,8 @@ static bool fits(const CUDA_ARRAY3D_DESCRIPTOR *d, enum form form, CUdevice devi
 
 #define FLAGS_KNOWN                                                                                \
     (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |                     \
-     CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT)
+     CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT |    \
+     CUDA_ARRAY3D_SPARSE)
 
 static bool is_channel_count(unsigned given, unsigned own)
 {
@@ -131,6 +132,8 @@ static CUresult init_planes(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIP
 {
     const struct emu_planes *planes = emu_planes_find(d->Format);
 
+    if (d->Flags & CUDA_ARRAY3D_SPARSE)
+        return CUDA_ERROR_NOT_SUPPORTED;
     if (d->NumChannels != 3 || !d->Height || d->Depth || d->Flags & CUDA_ARRAY3D_LAYERED ||
         d->Width % (1u + planes->halved_x) || d->Height % (1u + planes->halved_y))
         return CUDA_ERROR_INVALID_VALUE;
@@ -179,6 +182,8 @@ static CUresult array_make(CUarray array, CUcontext context, const CUDA_ARRAY3D_
     }
     if (!result)
         result = emu_array_allocate(&array->address, context, size);
+    if (!result)
+        result = emu_sparse_create(&array->sparse, array, 1, context->device, false);
     for (unsigned k = 0; k < array->plane_count && !result; k++) {
         array->planes[k].address += array->address;
         if (!emu_object_add(EMU_ARRAY, &array->planes[k]))
@@ -195,6 +200,7 @@ static void array_destroy(CUarray array)
     emu_object_remove(array);
     for (unsigned k = 0; k < array->plane_count; k++)
         emu_object_remove(&array->planes[k]);
+    emu_sparse_destroy(array->sparse);
     if (array->address)
         emu_memory_remove(array->address, 1u << EMU_MEMORY_ARRAY);
     free(array->planes);
@@ -292,15 +298,6 @@ CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequ
     if (!result && !emu_object_is(EMU_ARRAY, array))
         result = CUDA_ERROR_INVALID_HANDLE;
     /* Only arrays with deferred mapping have requirements, and there are none. */
-    return result ? result : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUarray array)
-{
-    CUresult result = emu_ready();
-
-    if (!result && !emu_object_is(EMU_ARRAY, array))
-        result = CUDA_ERROR_INVALID_HANDLE;
     return result ? result : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -61,8 +61,12 @@ static CUresult mipmap_init(CUmipmappedArray mipmap, CUcontext context,
         mipmap->level_count++;
     }
     result = emu_array_allocate(&mipmap->address, context, size);
-    for (unsigned k = 0; !result && k < mipmap->level_count; k++) {
+    for (unsigned k = 0; !result && k < mipmap->level_count; k++)
         mipmap->levels[k].address += mipmap->address;
+    if (!result)
+        result = emu_sparse_create(&mipmap->sparse, mipmap->levels, mipmap->level_count,
+                                   context->device, true);
+    for (unsigned k = 0; !result && k < mipmap->level_count; k++) {
         if (!emu_object_add(EMU_ARRAY, &mipmap->levels[k]))
             result = CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -76,6 +80,7 @@ static void mipmap_destroy(CUmipmappedArray mipmap)
     emu_object_remove(mipmap);
     for (unsigned k = 0; k < mipmap->level_count; k++)
         emu_object_remove(&mipmap->levels[k]);
+    emu_sparse_destroy(mipmap->sparse);
     if (mipmap->address)
         emu_memory_remove(mipmap->address, 1u << EMU_MEMORY_ARRAY);
     free(mipmap);
@@ -141,16 +146,6 @@ CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *m
                                                CUmipmappedArray mipmap, CUdevice device)
 {
     CUresult result = emu_enter_device(device);
-
-    if (!result && !emu_object_is(EMU_MIPMAP, mipmap))
-        result = CUDA_ERROR_INVALID_HANDLE;
-    return result ? result : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
-                                             CUmipmappedArray mipmap)
-{
-    CUresult result = emu_ready();
 
     if (!result && !emu_object_is(EMU_MIPMAP, mipmap))
         result = CUDA_ERROR_INVALID_HANDLE;

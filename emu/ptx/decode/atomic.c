@@ -246,7 +246,7 @@ static bool decode_multimem(struct ptx_parser *p, const struct ptx_row *row)
     ptx_take_hints(p);
     enum ptx_space space = ptx_take_space(p);
     int op = take_operation(p);
-    ptx_take_one(p, sums);
+    int sum = ptx_take_one(p, sums);
     unsigned count = ptx_take_vector(p);
     ptx_type type = ptx_take_type(p);
     if (word < 0 || type == PTX_TYPE_COUNT ||
@@ -254,11 +254,17 @@ static bool decode_multimem(struct ptx_parser *p, const struct ptx_row *row)
         !is_multimem((enum ptx_access)accesses[word], op, type, count))
         return ptx_unsupported(p);
     bool loads = word == 0;
-    if (!ptx_want_operands(p, 2, 2) || !ptx_parse_address(p, ptx_operand_at(p, loads), space, &a) ||
-        !parse_list(p, ptx_operand_at(p, !loads), type, count, loads))
+    struct ptx_multimem *extra = ptx_extra(p, sizeof(*extra));
+    if (!extra || !ptx_want_operands(p, 2, 2) ||
+        !ptx_parse_address(p, ptx_operand_at(p, loads), space, &a))
+        return false;
+    *extra = (struct ptx_multimem){parse_list(p, ptx_operand_at(p, !loads), type, count, loads),
+                                   op < 0 ? PTX_ATOM_EXCH : (enum ptx_atomic)op, sum == 1};
+    if (!extra->list)
         return false;
     struct ptx_insn *i = ptx_emit(p, ptx_run_multimem);
     ptx_set_address(i, &a);
+    i->extra = extra;
     i->type = type;
     i->count = (uint8_t)count;
     i->flags = (uint32_t)accesses[word] << PTX_F_MODE_SHIFT;

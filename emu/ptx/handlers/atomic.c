@@ -68,14 +68,14 @@ static uint64_t choose_real(ptx_type type, bool least, uint64_t a, uint64_t b)
     return (x < y) == least ? a : b;
 }
 
-static uint64_t combine(enum ptx_atomic op, ptx_type type, uint64_t old, uint64_t b, uint64_t c)
+uint64_t ptx_atomic_combine(enum ptx_atomic op, ptx_type type, uint64_t old, uint64_t b, uint64_t c)
 {
     bool real = ptx_type_class(type) == 'f';
 
     if (type == PTX_F16X2 || type == PTX_BF16X2) {
         ptx_type half = type == PTX_F16X2 ? PTX_F16 : PTX_BF16;
-        return combine(op, half, old & 0xffff, b & 0xffff, 0) |
-               combine(op, half, old >> 16, b >> 16, 0) << 16;
+        return ptx_atomic_combine(op, half, old & 0xffff, b & 0xffff, 0) |
+               ptx_atomic_combine(op, half, old >> 16, b >> 16, 0) << 16;
     }
     if (real && (op == PTX_ATOM_MIN || op == PTX_ATOM_MAX))
         return choose_real(type, op == PTX_ATOM_MIN, old, b);
@@ -112,7 +112,7 @@ static uint64_t combine(enum ptx_atomic op, ptx_type type, uint64_t old, uint64_
         T old = __atomic_load_n(at, __ATOMIC_RELAXED);                                             \
         T new;                                                                                     \
         do                                                                                         \
-            new = (T)combine(op, type, old, b, c);                                                 \
+            new = (T)ptx_atomic_combine(op, type, old, b, c);                                      \
         while (!__atomic_compare_exchange_n(at, &old, new, true, __ATOMIC_SEQ_CST,                 \
                                             __ATOMIC_RELAXED));                                    \
         return old;                                                                                \
@@ -171,7 +171,7 @@ static void add_words(struct ptx_warp *w, const struct ptx_insn *i, uint8_t *con
         PTX_EACH(w, d[l] = old[l]);
 }
 
-static uint64_t read_lane(const struct ptx_warp *w, ptx_op op, unsigned size, unsigned l)
+uint64_t ptx_read_lane(const struct ptx_warp *w, ptx_op op, unsigned size, unsigned l)
 {
     if (op == PTX_OP_NONE)
         return 0;
@@ -181,7 +181,7 @@ static uint64_t read_lane(const struct ptx_warp *w, ptx_op op, unsigned size, un
                        : ((const uint64_t *)lanes)[l];
 }
 
-static void write_lane(const struct ptx_warp *w, ptx_op op, unsigned size, unsigned l, uint64_t v)
+void ptx_write_lane(const struct ptx_warp *w, ptx_op op, unsigned size, unsigned l, uint64_t v)
 {
     if (op == PTX_OP_NONE)
         return;
@@ -217,28 +217,12 @@ void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i)
     }
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned l = (unsigned)__builtin_ctz(left);
-        uint64_t b = read_lane(w, i->src[1], size, l);
-        uint64_t c = read_lane(w, i->src[2], size, l);
+        uint64_t b = ptx_read_lane(w, i->src[1], size, l);
+        uint64_t c = ptx_read_lane(w, i->src[2], size, l);
         uint64_t old = ptx_atomic_update(operation(w, i, p[l]), i->type, p[l], b, c);
-        write_lane(w, i->dst, size, l, old);
+        ptx_write_lane(w, i->dst, size, l, old);
         w->changes += memcmp(p[l], &old, size) != 0;
     }
-}
-
-/* multimem: memory of several devices after one address. There is no such memory here, so whatever
- * address a program has, it is none of these. PTX_MODE: enum ptx_access. */
-void ptx_run_multimem(struct ptx_warp *w, const struct ptx_insn *i)
-{
-    unsigned lane = (unsigned)__builtin_ctz(w->mask);
-    bool first = !w->run->faulted;
-    uint64_t address[PTX_LANES];
-
-    ptx_address_lanes(w, i, address);
-    ptx_stop_fault(w, i, lane, PTX_FAULT_ADDRESS, address[lane], ptx_type_size(i->type) * i->count);
-    if (!first)
-        return;
-    w->run->fault->access = (enum ptx_access)PTX_MODE(i);
-    w->run->fault->space = "global";
 }
 
 /* Each element by itself is atomic, as PTX says. extra: struct ptx_atomic_lists. */
@@ -255,12 +239,12 @@ void ptx_run_atomic_vector(struct ptx_warp *w, const struct ptx_insn *i)
         unsigned l = (unsigned)__builtin_ctz(left);
         uint64_t b[8];
         for (unsigned k = 0; k < i->count; k++)
-            b[k] = read_lane(w, lists->src[k], size, l);
+            b[k] = ptx_read_lane(w, lists->src[k], size, l);
         for (unsigned k = 0; k < i->count; k++) {
             uint8_t *at = p[l] + k * size;
             uint64_t old = ptx_atomic_update(operation(w, i, at), i->type, at, b[k], 0);
             if (lists->dst)
-                write_lane(w, lists->dst[k], size, l, old);
+                ptx_write_lane(w, lists->dst[k], size, l, old);
             w->changes += memcmp(at, &old, size) != 0;
         }
     }

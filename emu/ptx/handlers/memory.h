@@ -16,7 +16,6 @@ void ptx_run_load_param(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_local_address(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cvta(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_isspacep(struct ptx_warp *w, const struct ptx_insn *i);
-void ptx_run_multimem(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_const_address(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_istypep(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_isspacep_const(struct ptx_warp *w, const struct ptx_insn *i);
@@ -49,6 +48,19 @@ struct ptx_atomic_lists {
 void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_atomic_vector(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_atomic_wide(struct ptx_warp *w, const struct ptx_insn *i); /* 128 bits */
+/* multimem.c: extra of such an instruction. */
+struct ptx_multimem {
+    ptx_op *list; /* registers of the elements */
+    enum ptx_atomic op;
+    bool is_wide; /* sums of halves are kept as f32 until all are added */
+};
+void ptx_run_multimem(struct ptx_warp *w, const struct ptx_insn *i);
+/* A register of so many bytes (2, 4, 8) of one lane; PTX_OP_NONE: 0, nothing. */
+uint64_t ptx_read_lane(const struct ptx_warp *w, ptx_op op, unsigned size, unsigned l);
+void ptx_write_lane(const struct ptx_warp *w, ptx_op op, unsigned size, unsigned l, uint64_t v);
+/* Returns what an update of `old` gives. */
+uint64_t ptx_atomic_combine(enum ptx_atomic op, ptx_type type, uint64_t old, uint64_t b,
+                            uint64_t c);
 /* One update of `type`, at most 8 bytes, at host memory; the old value. */
 uint64_t ptx_atomic_update(enum ptx_atomic op, ptx_type type, uint8_t *p, uint64_t b, uint64_t c);
 

@@ -279,6 +279,11 @@ void cuda_context_synchronised(CUcontext context)
     fake_note("synchronised:context");
 }
 
+void cuda_memory_exported(void)
+{
+    fake_note("exported");
+}
+
 void cuda_checksum_sync(struct tsm_stream *stream) {}
 
 void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *function,

@@ -65,7 +65,18 @@ static CUresult stream_wait(CUstream stream, CUevent event, unsigned int flags)
     return answer;
 }
 
-static CUresult record_event(CUcontext context, CUevent event)
+static CUresult map_flags(CUgraphicsResource resource, unsigned int flags)
+{
+    return answer;
+}
+
+static CUresult range_handle(void *handle, CUdeviceptr start, size_t size,
+                             CUmemRangeHandleType type, unsigned long long flags)
+{
+    return answer;
+}
+
+static CUresult lock_process(int pid, CUcheckpointLockArgs *args)
 {
     return answer;
 }
@@ -252,13 +263,36 @@ static void test_sync(void)
 static void test_unmodelled_taints(void)
 {
     begin(CUDA_SUCCESS);
-    real.cuCtxRecordEvent = record_event;
-    cuCtxRecordEvent((CUcontext)(size_t)11, (CUevent)(size_t)4);
+    real.cuGraphicsResourceSetMapFlags = map_flags;
+    cuGraphicsResourceSetMapFlags((CUgraphicsResource)(size_t)11, 4);
     CHECK_EQ_INT(fake_record.flags, SBT_RECORD_TAINTS);
     CHECK_EQ_INT(fake_record.slots[0], 11);
     begin(CUDA_ERROR_INVALID_HANDLE);
-    cuCtxRecordEvent((CUcontext)(size_t)11, (CUevent)(size_t)4);
+    cuGraphicsResourceSetMapFlags((CUgraphicsResource)(size_t)11, 4);
     CHECK_EQ_INT(fake_record.flags, 0);
+}
+
+/* Calls that give memory to others, or stop the process for a while, change nothing on the device.
+ */
+static void test_no_taint(void)
+{
+    CUcheckpointLockArgs args = {.timeoutMs = 5};
+    int fd;
+
+    begin(CUDA_SUCCESS);
+    real.cuMemGetHandleForAddressRange = range_handle;
+    cuMemGetHandleForAddressRange(&fd, 0x1000, 4096, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    CHECK_EQ_STR(fake_log, "returned commit exported ");
+    CHECK_EQ_INT(fake_record.flags, 0);
+    CHECK_EQ_INT(fake_record.slots[1], 0x1000);
+    begin(CUDA_ERROR_NOT_SUPPORTED);
+    cuMemGetHandleForAddressRange(&fd, 0x1000, 4096, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    CHECK_EQ_STR(fake_log, "failed commit ");
+    begin(CUDA_SUCCESS);
+    real.cuCheckpointProcessLock = lock_process;
+    cuCheckpointProcessLock(77, &args);
+    CHECK_EQ_INT(fake_record.flags, 0);
+    CHECK_EQ_INT(fake_record.slots[0], 77);
 }
 
 static void test_host_memory(void)
@@ -351,6 +385,7 @@ int main(void)
     test_signal_and_wait();
     test_sync();
     test_unmodelled_taints();
+    test_no_taint();
     test_host_memory();
     test_shared_handle();
     test_exports_are_sorted();
