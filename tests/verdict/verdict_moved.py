@@ -27,3 +27,13 @@ def add_cases(row, cuda, find, records, replay):
         assert verdict == 0 and not result['translated_count'], result
         table = next(r['args']['dptr'] for r in records(trace) if r['call'] == 'cuModuleGetGlobal_v2')
         return replay(trace, '--range', f'{find(trace, "readback", -1)}:', TS_EMU_NOOP='1', TEST_OCCUPIED=hex(int(table, 0) & -4096), LD_PRELOAD=str(occupy))
+
+    @row('R24')
+    def ends_and_old_addresses_are_moved():
+        trace = cuda('old_addresses')
+        array = [r['args']['dptr'] for r in records(trace) if r['call'] == 'cuMemAlloc_v2'][1]
+        taken = {'TEST_OCCUPIED': array, 'LD_PRELOAD': str(occupy)}
+        assert replay(trace, TS_EMU_NOOP='1', **taken)[0] == 1
+        verdict, result = replay(trace, **taken)
+        assert result['translated_count'] == 1 and result['translated_word_count'] == 3, result
+        return verdict, result
