@@ -2,13 +2,15 @@
  *
  * Addresses that a replay with the memory elsewhere may miss: the end of an array as a kernel's
  * argument and in memory, the address of memory that is freed before it is read back, and one that
- * the program reads to an odd address. The array is the second allocation.
+ * the program reads to an odd address; and the address of a variable that it never asks for. The
+ * array is the second allocation.
  */
 #include "tests/programs/program.h"
 
 enum { COUNT = 1 << 19, STEPS = 100 };
 
 static const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
+                          ".global .align 8 .b8 hidden[64];\n"
                           ".visible .entry sum_until(.param .u64 from, .param .u64 end,\n"
                           "                          .param .u64 out)\n"
                           "{\n"
@@ -19,6 +21,7 @@ static const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
                           "ld.global.u32 %v, [%a];\nadd.u32 %s, %s, %v;\nadd.u32 %n, %n, 1;\n"
                           "add.u64 %a, %a, 4;\nsetp.ne.u64 %p, %a, %e;\n@%p bra next;\n"
                           "st.global.u32 [%o], %s;\nst.global.u32 [%o + 4], %n;\n"
+                          "mov.u64 %a, hidden + 12;\nst.global.u64 [%o + 8], %a;\n"
                           "ret;\n}\n";
 
 int main(void)
@@ -27,7 +30,7 @@ int main(void)
     CUmodule module = program_begin(&context), sums;
     CUfunction sum_until;
     CUdeviceptr words, array;
-    unsigned sum[2];
+    unsigned sum[4];
     uint64_t there[4];
     char back[sizeof(there) + 3];
 

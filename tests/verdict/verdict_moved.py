@@ -12,6 +12,12 @@ def add_cases(row, cuda, find, records, replay):
     def moved():
         return replay(cuda('variables'), **ELSEWHERE)
 
+    @row('R5', 'recorded addresses could not be had')
+    def variables_that_nobody_asked_for():
+        trace = cuda('old_addresses')
+        assert replay(trace)[0] == 0 and replay(trace, TS_EMU_NOOP='1', TS_EMU_PLACE='0')[0] == 1
+        return replay(trace, TS_EMU_PLACE='0')
+
     @row('R8', 'gave other bytes than recorded')
     def different_where_all_were_translated():
         return replay(cuda('variables', 'plain'), **ELSEWHERE)

@@ -141,7 +141,12 @@ static uint64_t backend_doubtful(struct tsm_backend_state *state)
 static uint64_t backend_match_moved(struct tsm_backend_state *state, const uint8_t *recorded,
                                     const uint8_t *actual, uint64_t size, bool has_more)
 {
-    return cuda_match_moved(&state->replay.memory, recorded, actual, size, has_more);
+    const uint64_t equal =
+        cuda_match_moved(&state->replay.memory, recorded, actual, size, has_more);
+
+    if (equal + (has_more ? 7 : 0) < size)
+        cuda_doubt_variable(&state->replay, actual, size, equal);
+    return equal;
 }
 
 static uint64_t backend_translated(struct tsm_backend_state *state)

@@ -408,6 +408,10 @@ int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
 /* Puts the replay's addresses in place of recorded ones, where they differ, in bytes that are sent
  * to `address`, which a recorded command or the program writes. Any thread. */
 void cuda_translate_sent(struct cuda_replay *replay, uint64_t address, void *bytes, uint64_t size);
+/* Notes a doubt where one of the actual words around a difference is the address of a variable that
+ * the program never asked for: it may have lain elsewhere. */
+void cuda_doubt_variable(struct cuda_replay *replay, const uint8_t *actual, uint64_t size,
+                         uint64_t difference);
 /* Implements tsm_backend_compare.match_moved (replay/backend.h). */
 uint64_t cuda_match_moved(const struct cuda_memory *memory, const uint8_t *recorded,
                           const uint8_t *actual, uint64_t size, bool has_more);

@@ -81,3 +81,34 @@ uint64_t cuda_match_moved(const struct cuda_memory *m, const uint8_t *recorded,
     }
     return at;
 }
+
+/* Tests whether the driver has memory there that the trace allocates nowhere. */
+static bool is_unknown_memory(const struct cuda_replay *replay, uint64_t address)
+{
+    const struct cuda_memory *m = &replay->memory;
+    CUmemorytype type;
+
+    for (size_t i = 0; i < m->region_count; i++)
+        if (address - m->regions[i].actual <= m->regions[i].size)
+            return false;
+    for (size_t i = 0; i < m->moved_count; i++)
+        if (address - m->moved[i].actual <= m->moved[i].size)
+            return false;
+    return replay->library.calls.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                       address) == CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_DEVICE;
+}
+
+void cuda_doubt_variable(struct cuda_replay *replay, const uint8_t *actual, uint64_t size,
+                         uint64_t difference)
+{
+    struct cuda_memory *m = &replay->memory;
+    uint64_t at = difference < 7 ? 0 : difference - 7;
+
+    for (; at <= difference && at + 8 <= size; at++)
+        if (is_unknown_memory(replay, word_at(actual + at))) {
+            m->moved_ever++;
+            count(&m->doubtful_count, 1);
+            return;
+        }
+}

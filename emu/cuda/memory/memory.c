@@ -136,7 +136,7 @@ void emu_memory_wish(uint64_t address)
 /* Takes a place: the wished one, or any. */
 static uint64_t take_place(enum emu_window window, size_t size)
 {
-    const uint64_t wished = window == EMU_WINDOW_DEVICE ? wish : 0;
+    const uint64_t wished = window == EMU_WINDOW_DEVICE || window == EMU_WINDOW_MODULE ? wish : 0;
     uint64_t address = 0;
 
     if (wished) {
