@@ -207,11 +207,12 @@ struct tsm_backend_compare {
      * differ from the recorded ones without a mistake of the device. Optional: they cannot. */
     bool (*ignore_timestamps)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
                               uint64_t size, uint64_t *times);
-    /* Puts this replay's addresses in place of recorded ones, whose memory lies elsewhere, in bytes
-     * of a result that the program has at `address`. Returns how many there were. With it a
+    /* Returns how many bytes of a result, from its beginning, are the recorded ones, or this
+     * replay's addresses in place of recorded ones, whose memory lies elsewhere. With
+     * `has_more` up to 7 bytes at the end, which may be part of an address, are left out. With it a
      * difference of bytes is none of addresses, unless report->doubtful says so. Optional. */
-    uint64_t (*translate)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
-                          uint64_t size);
+    uint64_t (*match_moved)(struct tsm_backend_state *state, const uint8_t *recorded,
+                            const uint8_t *actual, uint64_t size, bool has_more);
     /* Counts recorded results that cannot be distinguished from the program's own writes, so that
      * they replaced this device's results; everything is complete. Optional: 0. */
     uint64_t (*uncompared)(struct tsm_backend_state *state);

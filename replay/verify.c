@@ -59,7 +59,7 @@ static int observe_bytes(struct tsm_verify *v, const uint8_t *bytes, uint64_t si
 static uint64_t translated_now(const struct tsm_verify *v, bool has_bytes)
 {
     const struct tsm_backend_report *report = v->backend->report;
-    const bool is_translated = has_bytes && v->backend->compare && v->backend->compare->translate;
+    const bool is_translated = has_bytes && v->backend->compare && v->backend->compare->match_moved;
 
     if (!report || (is_translated && !(report->doubtful && report->doubtful(v->state))))
         return 0;
@@ -241,24 +241,24 @@ static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
 
 /* Tests whether bytes that differ are addresses of memory that lies elsewhere in this replay.
  * Returns 1 if so. */
-static int is_moved(struct tsm_verify *v, const struct sbt_blob *expected,
-                    const struct tsm_difference *d, const uint8_t *actual, uint64_t size)
+static int is_moved(struct tsm_verify *v, const struct sbt_blob *expected, const uint8_t *actual,
+                    uint64_t size)
 {
     const struct tsm_backend_compare *compare = v->backend->compare;
-    uint64_t count = 0;
 
-    if (!compare || !compare->translate || size != expected->size)
+    if (!compare || !compare->match_moved || size != expected->size)
         return 0;
-    for (uint64_t done = 0; done < size; done += VERIFY_CHUNK) {
+    for (uint64_t done = 0, equal; done < size; done += equal) {
         uint64_t length = size - done < VERIFY_CHUNK ? size - done : VERIFY_CHUNK;
         int got = sbt_reader_blob(v->reader, expected, done, v->chunk, length);
         if (got < 0)
             return got == TSM_E_NOT_FOUND ? 0 : got; /* hashes alone */
-        count += compare->translate(v->state, d->buffer + done, v->chunk, length);
-        if (memcmp(v->chunk, actual + done, length) != 0)
+        const bool has_more = done + length < size;
+        equal = compare->match_moved(v->state, v->chunk, actual + done, length, has_more);
+        if (equal + (has_more ? 7 : 0) < length)
             return 0;
     }
-    return count > 0;
+    return 1;
 }
 
 /* Tests whether bytes that differ may come from a later command that wrote there before the program
@@ -292,7 +292,7 @@ static int compare_readback(struct tsm_verify *v, struct tsm_difference *d,
     if (result >= 0)
         result = tsm_difference_blob(d, v->reader, expected, actual, size);
     if (result > 0) {
-        const int moved = is_moved(v, expected, d, actual, size);
+        const int moved = is_moved(v, expected, actual, size);
         result = moved < 0 ? moved : !moved;
     }
     if (result < 0)

@@ -120,10 +120,10 @@ static int name_kernel(struct tsm_explanation *out, struct sbt_reader *reader,
             out->seq = c->list[i].node->seq;
     tsm_difference_command_text(text, sizeof(text), reader, out->seq);
     tsm_format(out->text, sizeof(out->text),
-               "the kernel itself, not an order: %s is the last command that computed the bytes, "
-               "which differ in the same way where each command is waited for, and where one runs "
-               "at a time",
-               text);
+               "%s, not an order: %s is the last command that %s the bytes, which differ in the "
+               "same way where each command is waited for, and where one runs at a time",
+               out->seq == d->seq ? "the command itself" : "the kernel itself", text,
+               out->seq == d->seq ? "gave" : "may have computed");
     return error;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/traits.h"
 #include "base/bytes.h"
 #include "tracesmith/analysis.h"
 
@@ -13,6 +14,7 @@
 struct command {
     uint64_t seq;
     uint32_t stream;
+    bool is_graph; /* it may use anything */
     unsigned address_count;
     uint64_t addresses[ADDRESS_COUNT_MAX];
 };
@@ -40,6 +42,7 @@ static void read_command(struct command *c, const struct sbt_record *record,
 
     c->seq = record->seq;
     c->stream = record->stream;
+    c->is_graph = (tsm_graph_traits(record->type) & TSM_TRAIT_LAUNCHES_GRAPH) != 0;
     c->address_count = 0;
     add_address(c, sbt_record_role(schema, record, SBT_ROLE_DST, 0));
     add_address(c, sbt_record_role(schema, record, SBT_ROLE_SRC, 0));
@@ -54,7 +57,7 @@ static bool names(const struct command *c, uint64_t start, uint64_t size)
     for (unsigned i = 0; i < c->address_count; i++)
         if (c->addresses[i] - start < size)
             return true;
-    return false;
+    return c->is_graph;
 }
 
 static bool ends_look(const struct sbt_schema *schema)

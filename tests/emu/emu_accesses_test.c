@@ -192,7 +192,7 @@ static void test_kernels(void)
     KERNEL_IS("cas", 1, 8, {a, 32, R | W});
     KERNEL_IS("volatile", 1, 8, {a, 32, W});
     check(launch("private", 2, 32, a, b), "private", 0, NULL);
-    EXPECT(launch("table_of", 1, 1, a, b), "table_of", {table + 4, 4, R}, {a, 4, W});
+    EXPECT(launch("table_of", 1, 1, a, b), "table_of", {a, 4, W}, {table + 4, 4, R});
     KERNEL_IS("async", 1, 8, {a, 32, W}, {b, 32, R});
     KERNEL_IS("async_part", 1, 1, {b, 3, R});
     KERNEL_IS("bulk", 1, 32, {a, 64, W});

@@ -15,7 +15,7 @@ static void translate(const struct cuda_memory *memory, struct cuda_node_block *
     for (size_t at = 0; memory->moved_count && at + 8 <= block->size; at += 8) {
         uint64_t word;
         memcpy(&word, block->bytes + at, 8);
-        word = cuda_memory_translate(memory, word);
+        word = cuda_memory_translate_word(memory, word);
         memcpy(block->bytes + at, &word, 8);
     }
 }

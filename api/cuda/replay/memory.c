@@ -227,32 +227,58 @@ static size_t moved_after(const struct cuda_memory *m, uint64_t address)
     return at;
 }
 
+static const struct cuda_moved *moved_at_or_before(const struct cuda_memory *m, uint64_t address)
+{
+    const size_t at = moved_after(m, address);
+
+    return at ? &m->moved[at - 1] : NULL;
+}
+
 uint64_t cuda_memory_translate(const struct cuda_memory *m, uint64_t address)
 {
-    size_t at = moved_after(m, address);
-    const struct cuda_moved *entry = at ? &m->moved[at - 1] : NULL;
+    const struct cuda_moved *entry = moved_at_or_before(m, address);
 
-    if (!entry || address - entry->recorded >= entry->size)
+    if (!entry || entry->is_freed || address - entry->recorded >= entry->size)
         return address;
     return entry->actual + (address - entry->recorded);
 }
 
-static void forget_moved(struct cuda_memory *m, uint64_t recorded)
+/* Programs have the end of an array as an address, too. It is that of what begins there, if
+ * anything does; what is no memory (a number of the driver's) has none. */
+static bool is_end(const struct cuda_memory *m, const struct cuda_moved *entry, uint64_t word)
 {
-    size_t at = moved_after(m, recorded);
-
-    if (at && m->moved[at - 1].recorded == recorded)
-        TSM_ARRAY_REMOVE(m->moved, m->moved_count, at - 1);
+    return entry->size > 1 && word - entry->recorded == entry->size && !cuda_memory_find(m, word);
 }
 
-/* Forgets what lay there, because something else takes the place, for example that of a variable of
- * an unloaded module. */
-static void forget_moved_in(struct cuda_memory *m, uint64_t start, uint64_t size)
+uint64_t cuda_memory_translate_word(const struct cuda_memory *m, uint64_t word)
+{
+    const struct cuda_moved *entry = moved_at_or_before(m, word);
+
+    if (!entry || (word - entry->recorded >= entry->size && !is_end(m, entry, word)))
+        return word;
+    return entry->actual + (word - entry->recorded);
+}
+
+/* Its addresses may still lie in memory. */
+static void free_moved(struct cuda_memory *m, uint64_t recorded)
+{
+    const size_t at = moved_after(m, recorded);
+
+    if (at && m->moved[at - 1].recorded == recorded)
+        m->moved[at - 1].is_freed = true;
+}
+
+/* Forgets what lay there, because something else takes the place, which is at `actual`. Old
+ * addresses that still lie in memory would be taken for new ones, which is right only where these
+ * moved by the same distance. */
+static void forget_moved_in(struct cuda_memory *m, uint64_t start, uint64_t size, uint64_t actual)
 {
     size_t end = moved_after(m, start + (size ? size - 1 : 0)), first = end;
 
-    while (first && m->moved[first - 1].recorded + m->moved[first - 1].size > start)
+    while (first && m->moved[first - 1].recorded + m->moved[first - 1].size > start) {
         first--;
+        m->doubtful_count += m->moved[first].actual - m->moved[first].recorded != actual - start;
+    }
     if (first == end)
         return;
     SHIFT(m->moved, first, end, m->moved_count - end);
@@ -261,12 +287,12 @@ static void forget_moved_in(struct cuda_memory *m, uint64_t start, uint64_t size
 
 int cuda_memory_moved(struct cuda_memory *m, uint64_t recorded, uint64_t size, uint64_t actual)
 {
-    forget_moved_in(m, recorded, size);
+    forget_moved_in(m, recorded, size, actual);
     if (recorded == actual)
         return 0;
     size_t at = moved_after(m, recorded);
     if (!TSM_ARRAY_INSERT(m->moved, m->moved_count, m->moved_capacity, at,
-                          (struct cuda_moved){recorded, size, actual}))
+                          (struct cuda_moved){recorded, size, actual, false}))
         return tsm_fail(TSM_E_MEMORY, "no memory for translated addresses");
     m->moved_ever++;
     return 0;
@@ -445,7 +471,7 @@ int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t 
 
     replay->library.calls.cuCtxGetCurrent(&context);
     if (how == CUDA_HOW_PLACED)
-        forget_moved_in(m, address, size);
+        forget_moved_in(m, address, size, address);
     if (how == CUDA_HOW_PLACED)
         error = use_pages(replay, address, size);
     else
@@ -520,12 +546,12 @@ static CUresult release_region(struct cuda_replay *replay, size_t at)
     case CUDA_HOW_REGISTERED:
         return driver->cuMemHostUnregister((void *)(uintptr_t)region->actual);
     case CUDA_HOW_VARIABLE:
-        forget_moved(m, region->address);
+        free_moved(m, region->address);
         return CUDA_SUCCESS;
     case CUDA_HOW_ALLOCATED:
         break;
     }
-    forget_moved(m, region->address);
+    free_moved(m, region->address);
     return region->is_host ? driver->cuMemFreeHost((void *)(uintptr_t)region->actual)
                            : driver->cuMemFree_v2(region->actual);
 }
@@ -569,7 +595,7 @@ void cuda_memory_forget(struct cuda_replay *replay, CUcontext context)
             continue;
         if (m->how[i] == CUDA_HOW_PLACED)
             leave_pages(m, m->regions[i].address, m->regions[i].size);
-        forget_moved(m, m->regions[i].address);
+        free_moved(m, m->regions[i].address);
         remove_region(m, i);
     }
 }
@@ -591,7 +617,7 @@ int cuda_memory_variable(struct cuda_replay *replay, uint64_t recorded, uint64_t
     struct cuda_memory *m = &replay->memory;
     const struct tsm_region region = {recorded, actual, size, seq, true};
     const struct tsm_region *known = cuda_memory_find(m, recorded);
-    const struct cuda_moved variable = {recorded, size, actual};
+    const struct cuda_moved variable = {recorded, size, actual, false};
     CUcontext context = NULL;
 
     if (!is_managed(&replay->library.calls, actual) || (known && known->actual == actual))

@@ -148,10 +148,15 @@ static uint64_t backend_doubtful(struct tsm_backend_state *state)
     return __atomic_load_n(&state->replay.memory.doubtful_count, __ATOMIC_RELAXED);
 }
 
-static uint64_t backend_translate(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
-                                  uint64_t size)
+static uint64_t backend_match_moved(struct tsm_backend_state *state, const uint8_t *recorded,
+                                    const uint8_t *actual, uint64_t size, bool has_more)
 {
-    return cuda_translate_result(&state->replay, address, bytes, size);
+    const uint64_t equal =
+        cuda_match_moved(&state->replay.memory, recorded, actual, size, has_more);
+
+    if (equal + (has_more ? 7 : 0) < size)
+        cuda_doubt_variable(&state->replay, actual, size, equal);
+    return equal;
 }
 
 static uint64_t backend_translated(struct tsm_backend_state *state)
@@ -599,7 +604,7 @@ static const struct tsm_backend_timing timing_table = {
 };
 
 static const struct tsm_backend_compare compare_table = {
-    .translate = backend_translate,
+    .match_moved = backend_match_moved,
     .uncompared = backend_uncompared,
     .mixed = backend_mixed,
 };

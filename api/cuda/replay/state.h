@@ -52,6 +52,7 @@ int cuda_fail(const struct cuda_real *driver, const char *call, CUresult result)
 /* An address that could not be had, and what stands for it. */
 struct cuda_moved {
     uint64_t recorded, size, actual;
+    bool is_freed; /* its addresses may lie in memory until something else takes the place */
 };
 
 enum cuda_how {
@@ -74,7 +75,8 @@ struct cuda_memory {
     size_t moved_count, moved_capacity;
     uint64_t moved_ever;
     uint64_t translated_count; /* words in bytes that were translated (translate.c) */
-    uint64_t doubtful_count;   /* what looks like a recorded address of moved memory, and was not */
+    uint64_t doubtful_count;   /* what looks like a recorded address of moved memory, and was not
+                                * translated; places of such that others took */
     bool can_place;            /* the driver has virtual memory management */
     const struct tsm_emu_place *place; /* of the software GPU; NULL: another driver */
     /* Variables that the program asks for, the first of each module: place + 1 in the list, by the
@@ -131,7 +133,10 @@ bool cuda_memory_shared(struct cuda_memory *memory, uint64_t address, uint64_t s
 /* `actual` stands for a recorded address from now on. */
 int cuda_memory_moved(struct cuda_memory *memory, uint64_t recorded, uint64_t size,
                       uint64_t actual);
+/* The address that a call is given. */
 uint64_t cuda_memory_translate(const struct cuda_memory *memory, uint64_t address);
+/* A word in bytes or in a kernel's arguments, if it is an address, an end or an old address. */
+uint64_t cuda_memory_translate_word(const struct cuda_memory *memory, uint64_t word);
 /* Returns registered host memory at a recorded address; NULL when there is none. */
 void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* Drop all regions of a destroyed context. */
@@ -420,10 +425,13 @@ int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
 /* Puts the replay's addresses in place of recorded ones, where they differ, in bytes that are sent
  * to `address`, which a recorded command or the program writes. Any thread. */
 void cuda_translate_sent(struct cuda_replay *replay, uint64_t address, void *bytes, uint64_t size);
-/* Does so in a recorded result, which the program read from, or at, `address`. Returns how many
- * there were. */
-uint64_t cuda_translate_result(const struct cuda_replay *replay, uint64_t address, uint8_t *bytes,
-                               uint64_t size);
+/* Notes a doubt where one of the actual words around a difference is the address of a variable that
+ * the program never asked for: it may have lain elsewhere. */
+void cuda_doubt_variable(struct cuda_replay *replay, const uint8_t *actual, uint64_t size,
+                         uint64_t difference);
+/* Implements tsm_backend_compare.match_moved (replay/backend.h). */
+uint64_t cuda_match_moved(const struct cuda_memory *memory, const uint8_t *recorded,
+                          const uint8_t *actual, uint64_t size, bool has_more);
 
 /* ---- devices (api/cuda/replay/device.c) ---- */
 

@@ -93,7 +93,7 @@ int replay_cuStreamWriteValue32_v2(struct cuda_replay *replay, const struct sbt_
         return args.error;
     if (cuda_arg(&args, AT(size)) == 8)
         result = args.driver->cuStreamWriteValue64_v2(
-            stream, address, cuda_memory_translate(&replay->memory, value), flags);
+            stream, address, cuda_memory_translate_word(&replay->memory, value), flags);
     else
         result = args.driver->cuStreamWriteValue32_v2(stream, address, (cuuint32_t)value, flags);
     cuda_args_end(&args, result);

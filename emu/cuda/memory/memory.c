@@ -144,7 +144,8 @@ uint64_t emu_memory_take_wish(void)
 /* Takes a place: the wished one, or any. */
 static uint64_t take_place(enum emu_window window, size_t size)
 {
-    const uint64_t wished = window == EMU_WINDOW_DEVICE ? emu_memory_take_wish() : 0;
+    const uint64_t wished =
+        window == EMU_WINDOW_DEVICE || window == EMU_WINDOW_MODULE ? emu_memory_take_wish() : 0;
     uint64_t address = 0;
 
     if (wished) {

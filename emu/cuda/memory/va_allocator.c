@@ -115,25 +115,53 @@ static bool is_usable(uint64_t address)
  * AddressSanitizer those are its own, and a replay may have taken the usual place before for memory
  * that was recorded there: then a part of it that recordings hardly reach. */
 static const struct {
-    uint64_t base, size; /* of the window of device memory; others are behind it */
+    uint64_t base,
+        size; /* of the window of device memory, its last part for modules; others are behind */
 } candidates[] = {{0x200000000000, 16 * TERA}, {0x4000000000, 64 * GIGA}, {0x2c0000000000, TERA}};
+
+#define CANDIDATE_COUNT (sizeof(candidates) / sizeof(candidates[0]))
+
+static void open_window(enum emu_window window, uint64_t start, uint64_t end)
+{
+    windows[window] = (struct window){.start = start, .end = end, .full_until = start};
+}
+
+static uint64_t end_of(size_t candidate)
+{
+    return candidates[candidate].base + candidates[candidate].size;
+}
+
+/* The last part of the window of device memory. */
+static uint64_t modules_of(size_t candidate)
+{
+    return end_of(candidate) - candidates[candidate].size / 8;
+}
+
+/* Modules' window is chosen by itself: a replay, too, has it where it was, so that variables whose
+ * address the program never asked for lie where they were, if the same modules are loaded. */
+static void open_modules(void)
+{
+    size_t i = 0;
+
+    while (i + 1 < CANDIDATE_COUNT && !is_usable(modules_of(i)))
+        i++;
+    open_window(EMU_WINDOW_MODULE, modules_of(i), end_of(i));
+}
 
 bool emu_va_allocator_init(void)
 {
-    const size_t candidate_count = sizeof(candidates) / sizeof(candidates[0]);
     size_t i = 0;
 
-    while (i < candidate_count && !is_usable(candidates[i].base))
+    while (i < CANDIDATE_COUNT && !is_usable(candidates[i].base))
         i++;
-    if (i == candidate_count)
+    if (i == CANDIDATE_COUNT)
         return false;
-    for (unsigned w = 0; w < EMU_WINDOW_LOW; w++) {
-        uint64_t start = candidates[i].base + w * candidates[i].size;
-        windows[w] =
-            (struct window){.start = start, .end = start + candidates[i].size, .full_until = start};
-    }
-    windows[EMU_WINDOW_LOW] =
-        (struct window){.start = 0x10000000, .end = 0xf0000000, .full_until = 0x10000000};
+    for (unsigned w = 0; w < EMU_WINDOW_MODULE; w++)
+        open_window(w, candidates[i].base + w * candidates[i].size,
+                    candidates[i].base + (w + 1) * candidates[i].size);
+    open_window(EMU_WINDOW_DEVICE, candidates[i].base, modules_of(i));
+    open_modules();
+    open_window(EMU_WINDOW_LOW, 0x10000000, 0xf0000000);
     return true;
 }
 

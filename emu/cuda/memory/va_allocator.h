@@ -18,7 +18,8 @@ enum emu_window {
     EMU_WINDOW_DEVICE,
     EMU_WINDOW_RESERVED, /* cuMemAddressReserve without a wish */
     EMU_WINDOW_HOST,
-    EMU_WINDOW_LOW, /* below 4 GiB, for the calls whose pointers have 32 bits */
+    EMU_WINDOW_MODULE, /* variables of modules: where they lie depends on no other memory */
+    EMU_WINDOW_LOW,    /* below 4 GiB, for the calls whose pointers have 32 bits */
     EMU_WINDOW_COUNT,
 };
 

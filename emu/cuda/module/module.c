@@ -137,7 +137,7 @@ static void *allocate_variables(void *user, size_t size)
 
     wish_image(p->ptx);
     if (emu_memory_allocate(&p->address,
-                            emu_settings.has_places ? EMU_WINDOW_DEVICE : EMU_WINDOW_RESERVED,
+                            emu_settings.has_places ? EMU_WINDOW_MODULE : EMU_WINDOW_RESERVED,
                             size ? size : 1, &what))
         return NULL;
     /* Variables without an initialiser are zero by the language, whatever fresh memory holds. */
