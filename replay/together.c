@@ -614,17 +614,21 @@ static bool together_ignore_timestamps(struct tsm_backend_state *s, uint64_t add
     return any;
 }
 
-static uint64_t together_translate(struct tsm_backend_state *s, uint64_t address, uint8_t *bytes,
-                                   uint64_t size)
+/* Addresses of one API are recorded ones: what any of them can explain is explained. */
+static uint64_t together_match_moved(struct tsm_backend_state *s, const uint8_t *recorded,
+                                     const uint8_t *actual, uint64_t size, bool has_more)
 {
-    uint64_t count = 0;
+    uint64_t most = 0;
 
     for (size_t i = 0; i < s->count; i++) {
         const struct tsm_backend_compare *compare = compare_of(&s->parts[i]);
-        if (compare && compare->translate)
-            count += compare->translate(s->parts[i].state, address, bytes, size);
+        const uint64_t equal =
+            compare && compare->match_moved
+                ? compare->match_moved(s->parts[i].state, recorded, actual, size, has_more)
+                : 0;
+        most = equal > most ? equal : most;
     }
-    return count;
+    return most;
 }
 
 #define SUM(name, table)                                                                           \
@@ -672,7 +676,7 @@ static uint64_t together_untranslated(struct tsm_backend_state *s, char *out, si
 static const struct tsm_backend_compare compare_table = {
     .last_host_bytes = together_last_host_bytes,
     .ignore_timestamps = together_ignore_timestamps,
-    .translate = together_translate,
+    .match_moved = together_match_moved,
     .uncompared = together_uncompared,
     .mixed = together_mixed,
     .describe_address = together_describe_address,
