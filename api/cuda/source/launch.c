@@ -267,7 +267,7 @@ static void append_launch(struct tsm_call *call, unsigned count, unsigned flags,
 CUresult hook_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsList,
                                                    unsigned int numDevices, unsigned int flags)
 {
-    CUDA_LAUNCH_PARAMS first = {NULL};
+    CUDA_LAUNCH_PARAMS first = {.function = NULL};
     struct tsm_call call;
     CUresult returned;
 
