@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-HEADERS = ("analysis.h", "error.h", "reader.h", "replay.h", "trace.h", "writer.h")
+HEADERS = ("analysis.h", "columns.h", "error.h", "reader.h", "replay.h", "symbols.h", "trace.h", "writer.h")
 
 
 def declared(folder):
