@@ -19,7 +19,7 @@ struct csv {
 /* Writes a text of the program: quoted, and never as a formula of a spreadsheet. */
 static void put_text(struct csv *c, const char *text)
 {
-    text = c->source->names->clean(c->source->names->user, text);
+    text = tsm_event_clean(c->source, text);
     putc('"', c->out);
     if (strchr("=+-@", *text) && *text)
         putc('\'', c->out);
@@ -37,10 +37,7 @@ static void put_time(struct csv *c, const struct tsm_span *gpu)
         fputs("unknown,,,,,", c->out);
     else
         fprintf(c->out, "%s,%s,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",", tsm_time_kind_name(gpu->kind),
-                gpu->axis == TSM_AXIS_HOST      ? "host"
-                : gpu->axis == TSM_AXIS_VIRTUAL ? "virtual"
-                                                : "device",
-                gpu->start_ns, tsm_span_ns(gpu), gpu->error_ns);
+                tsm_time_axis_name(gpu->axis), gpu->start_ns, tsm_span_ns(gpu), gpu->error_ns);
 }
 
 static void put_command(struct csv *c, const struct tsm_command_node *node)

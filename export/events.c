@@ -2,6 +2,7 @@
 #include "export/events.h"
 
 #include "base/array.h"
+#include "base/text.h"
 #include "export/short_name.h"
 #include "tracesmith/error.h"
 
@@ -21,7 +22,31 @@ const char *tsm_event_program(const struct tsm_event_source *source)
 
     if (!text)
         text = sbt_reader_metadata_find(source->reader, "process.name");
-    return text ? source->names->clean(source->names->user, text) : "";
+    return tsm_event_clean(source, text);
+}
+
+const char *tsm_event_clean(const struct tsm_event_source *source, const char *text)
+{
+    return source->names->clean(source->names->user, text ? text : "");
+}
+
+uint32_t tsm_event_device_count(const struct tsm_event_source *source)
+{
+    const char *text = sbt_reader_metadata_find(source->reader, "cuda.device_count");
+    const unsigned long count = text ? strtoul(text, NULL, 10) : 0;
+
+    return count < TSM_DEVICE_NUMBER_OBJECTS ? (uint32_t)count : TSM_DEVICE_NUMBER_OBJECTS;
+}
+
+const char *tsm_event_device_fact(const struct tsm_event_source *source, uint64_t device,
+                                  const char *fact)
+{
+    char name[64];
+    const char *value;
+
+    tsm_format(name, sizeof(name), "cuda.device.%llu.%s", (unsigned long long)device, fact);
+    value = sbt_reader_metadata_find(source->reader, name);
+    return value ? tsm_event_clean(source, value) : NULL;
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -129,9 +154,9 @@ bool tsm_kernel_names_make(struct tsm_kernel_names *out, const struct tsm_event_
     if (!name)
         name = "unknown kernel";
     tsm_short_name(own, sizeof(own), plain ? plain : name);
-    out->mangled = strdup(source->names->clean(source->names->user, name));
-    out->plain = strdup(source->names->clean(source->names->user, plain ? plain : name));
-    out->own = strdup(source->names->clean(source->names->user, own));
+    out->mangled = strdup(tsm_event_clean(source, name));
+    out->plain = strdup(tsm_event_clean(source, plain ? plain : name));
+    out->own = strdup(tsm_event_clean(source, own));
     free(plain);
     return out->mangled && out->plain && out->own;
 }

@@ -61,6 +61,16 @@ uint32_t tsm_event_process(const struct tsm_event_source *source);
 /* "" where the trace does not say. */
 const char *tsm_event_program(const struct tsm_event_source *source);
 
+/* Returns what comes from a program or a trace, without control characters; "" for NULL. Valid as
+ * what names->clean() gives. */
+const char *tsm_event_clean(const struct tsm_event_source *source, const char *text);
+
+/* Returns how many devices the trace describes by number, at most TSM_DEVICE_NUMBER_OBJECTS. */
+uint32_t tsm_event_device_count(const struct tsm_event_source *source);
+/* Returns a fact of such a device: "name", "memory"... NULL: the trace does not say. */
+const char *tsm_event_device_fact(const struct tsm_event_source *source, uint64_t device,
+                                  const char *fact);
+
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 /* Numbers from `first` on for keys, in the order in which they come. */

@@ -39,11 +39,6 @@ struct kineto {
 
 /* ---- parts of events ------------------------------------------------------------------------ */
 
-static const char *clean(const struct kineto *k, const char *text)
-{
-    return k->source->names->clean(k->source->names->user, text ? text : "");
-}
-
 static void put_time(struct kineto *k, const char *name, int64_t ns)
 {
     const uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
@@ -148,10 +143,10 @@ static int visit_call(void *user, const struct tsm_call_node *call)
                 known                      ? "cuda_runtime"
                 : strcmp(api, "cuda") == 0 ? "cuda_driver"
                                            : api,
-                known ? known : clean(k, name), k->process, record->thread);
+                known ? known : tsm_event_clean(k->source, name), k->process, record->thread);
     put_span(k, (int64_t)record->time_ns, (int64_t)(record->time_ns + record->duration_ns));
     tsm_json_put_open(&k->j, "args", '{');
-    tsm_json_put_string(&k->j, "call", clean(k, name));
+    tsm_json_put_string(&k->j, "call", tsm_event_clean(k->source, name));
     tsm_json_put_u64(&k->j, "correlation", record->seq);
     tsm_json_put_u64(&k->j, "seq", record->seq);
     if (record->flags & SBT_RECORD_FAILED) {
@@ -208,7 +203,7 @@ static void name_command(struct kineto *k, char *out, size_t size, const struct 
     } else if (c->work == TSM_WORK_FILL) {
         tsm_format(out, size, "Memset (%s)", place_word(c->to));
     } else {
-        tsm_format(out, size, "%s", clean(k, c->schema->name));
+        tsm_format(out, size, "%s", tsm_event_clean(k->source, c->schema->name));
     }
 }
 
@@ -310,8 +305,8 @@ static int visit_command(void *user, const struct tsm_command_node *c)
 static void put_range(struct kineto *k, const struct tsm_range_event *range)
 {
     k->counts->mark_count++;
-    begin_event(k, range->is_point ? "i" : "X", "user_annotation", clean(k, range->name),
-                k->process, range->thread);
+    begin_event(k, range->is_point ? "i" : "X", "user_annotation",
+                tsm_event_clean(k->source, range->name), k->process, range->thread);
     if (range->is_point) {
         put_time(k, "ts", (int64_t)range->start_ns);
         tsm_json_put_string(&k->j, "s", "t");
@@ -338,7 +333,8 @@ static int visit_core(void *user, const struct sbt_record *record)
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_THREAD) && record->slot_count)
         put_name(k, "thread_name", k->process, record->thread,
-                 clean(k, sbt_reader_string(k->source->reader, (uint32_t)record->slots[0])));
+                 tsm_event_clean(k->source,
+                                 sbt_reader_string(k->source->reader, (uint32_t)record->slots[0])));
     return 0;
 }
 
@@ -346,16 +342,11 @@ static int visit_core(void *user, const struct sbt_record *record)
 
 static void put_fact(struct kineto *k, unsigned device, const char *fact, const char *shown)
 {
-    char name[64];
-    const char *value;
+    const char *value = tsm_event_device_fact(k->source, device, fact);
 
-    tsm_format(name, sizeof(name), "cuda.device.%u.%s", device, fact);
-    value = sbt_reader_metadata_find(k->source->reader, name);
-    if (!value)
-        return;
-    if (strcmp(fact, "name") == 0)
-        tsm_json_put_string(&k->j, shown, clean(k, value));
-    else
+    if (value && strcmp(fact, "name") == 0)
+        tsm_json_put_string(&k->j, shown, value);
+    else if (value)
         tsm_json_put_u64(&k->j, shown, strtoull(value, NULL, 10));
 }
 
@@ -371,14 +362,6 @@ static void put_device(struct kineto *k, unsigned device)
     tsm_json_close(&k->j, '}');
 }
 
-static unsigned device_count(const struct kineto *k)
-{
-    const char *text = sbt_reader_metadata_find(k->source->reader, "cuda.device_count");
-    const unsigned long count = text ? strtoul(text, NULL, 10) : 0;
-
-    return count < TSM_DEVICE_NUMBER_OBJECTS ? (unsigned)count : TSM_DEVICE_NUMBER_OBJECTS;
-}
-
 static void put_head(struct kineto *k)
 {
     static const char single[] = "{\"backend\": \"\", \"rank\": 0, \"world_size\": 1}";
@@ -386,7 +369,7 @@ static void put_head(struct kineto *k)
     tsm_json_open(&k->j, '{');
     tsm_json_put_u64(&k->j, "schemaVersion", 1);
     tsm_json_put_open(&k->j, "deviceProperties", '[');
-    for (unsigned i = 0; i < device_count(k); i++)
+    for (unsigned i = 0; i < tsm_event_device_count(k->source); i++)
         put_device(k, i);
     tsm_json_close(&k->j, ']');
     tsm_json_name(&k->j,
@@ -397,7 +380,7 @@ static void put_head(struct kineto *k)
                      sbt_reader_session(k->source->reader)->start_realtime_ns);
     tsm_json_put_open(&k->j, "traceEvents", '[');
     put_name(k, "process_name", k->process, 0, tsm_event_program(k->source));
-    for (unsigned i = 0; i < device_count(k); i++) {
+    for (unsigned i = 0; i < tsm_event_device_count(k->source); i++) {
         char text[32];
 
         tsm_format(text, sizeof(text), "GPU %u", i);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { TSM_WIRE_VARINT = 0, TSM_WIRE_FIXED64 = 1, TSM_WIRE_BYTES = 2 };
+enum { TSM_WIRE_VARINT = 0, TSM_WIRE_BYTES = 2 };
 
 #define TSM_VARINT_MAX 10u /* bytes */
 
@@ -32,13 +32,6 @@ static inline void tsm_proto_u64(struct tsm_buffer *b, uint32_t field, uint64_t 
         return;
     at = tsm_proto_put_varint(at, (uint64_t)field << 3 | TSM_WIRE_VARINT);
     b->size += (size_t)(tsm_proto_put_varint(at, value) - begin);
-}
-
-/* A number that is mostly large: flow ids, addresses. */
-static inline void tsm_proto_fixed64(struct tsm_buffer *b, uint32_t field, uint64_t value)
-{
-    tsm_buffer_add_varint(b, (uint64_t)field << 3 | TSM_WIRE_FIXED64);
-    tsm_buffer_add_u64(b, value);
 }
 
 /* A string, packed numbers, or a message that is in a buffer of its own. */

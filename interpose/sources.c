@@ -4,7 +4,7 @@
  */
 #include "api/api.h"
 #include "capture/capture.h"
-#include "interpose/interpose.h"
+#include "interpose/real_library.h"
 
 extern const struct tsm_source cuda_source; /* api/cuda/source/source.c */
 #ifdef TSM_VULKAN
@@ -34,6 +34,9 @@ const struct tsm_source *const tsm_sources[] = {
 #endif
     &hip_source,    &hiprtc_source, &roctx_source, &nvtx_source, NULL,
 };
+
+_Static_assert(sizeof(tsm_sources) / sizeof(*tsm_sources) <= TSM_SOURCE_MAX + 1,
+               "TSM_SOURCE_MAX: loops would not reach the last source");
 
 unsigned tsm_source_index(const struct tsm_source *source)
 {

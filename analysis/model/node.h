@@ -140,6 +140,7 @@ struct tsm_memory_node {
 
 /* "host", "device"...: words of JSON and tables. */
 const char *tsm_place_name(enum tsm_place place);
+const char *tsm_time_axis_name(enum tsm_time_axis axis);
 
 bool tsm_device_is_same(const struct tsm_device *a, const struct tsm_device *b);
 /* "cuda 0", "hsa agent#2": what people and programs read. NULL: the device is not known. */

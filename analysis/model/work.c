@@ -26,6 +26,11 @@ const char *tsm_time_kind_name(enum tsm_time_kind kind)
                                       : "unknown";
 }
 
+const char *tsm_time_axis_name(enum tsm_time_axis axis)
+{
+    return axis == TSM_AXIS_HOST ? "host" : axis == TSM_AXIS_VIRTUAL ? "virtual" : "device";
+}
+
 /* ---- types --------------------------------------------------------------------------------- */
 
 static bool has_role(const struct sbt_schema *schema, enum sbt_role role)

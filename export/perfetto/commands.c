@@ -69,16 +69,11 @@ static const char *architecture(const struct tsm_perfetto *p, char out[32],
                                 const struct tsm_device *device)
 {
     const char *major, *minor;
-    char name[64];
 
     if (device->type || !device->api)
         return NULL;
-    tsm_format(name, sizeof(name), "cuda.device.%llu.compute_capability_major",
-               (unsigned long long)device->number);
-    major = sbt_reader_metadata_find(p->source->reader, name);
-    tsm_format(name, sizeof(name), "cuda.device.%llu.compute_capability_minor",
-               (unsigned long long)device->number);
-    minor = sbt_reader_metadata_find(p->source->reader, name);
+    major = tsm_event_device_fact(p->source, device->number, "compute_capability_major");
+    minor = tsm_event_device_fact(p->source, device->number, "compute_capability_minor");
     if (!major || !minor)
         return NULL;
     tsm_format(out, 32, "sm_%lu%lu", strtoul(major, NULL, 10), strtoul(minor, NULL, 10));
@@ -173,7 +168,7 @@ static void put_certainty(struct tsm_perfetto *p, const struct tsm_span *span)
     if (span->kind != TSM_TIME_MEASURED)
         put_extra(p, "time", tsm_time_kind_name(span->kind));
     if (span->axis != TSM_AXIS_HOST)
-        put_extra(p, "clock", span->axis == TSM_AXIS_VIRTUAL ? "virtual" : "device");
+        put_extra(p, "clock", tsm_time_axis_name(span->axis));
     if (span->is_at_most)
         put_extra(p, "duration", "at most");
     if (span->error_ns)
@@ -239,7 +234,7 @@ static void put_stage(struct tsm_perfetto *p, const struct tsm_command_node *c)
     if (c->work == TSM_WORK_COPY || c->work == TSM_WORK_FILL)
         put_moved(p, c);
     if (c->label)
-        put_extra(p, "label", tsm_perfetto_clean(p, c->label));
+        put_extra(p, "label", tsm_event_clean(p->source, c->label));
     put_certainty(p, &c->gpu);
     end_stage(p);
 }
@@ -280,9 +275,9 @@ int tsm_perfetto_inner(void *user, const struct tsm_inner_node *inner)
     tsm_proto_u64(&p->event, STAGE_QUEUE_IID, queue_of(p, inner->outer->stream, true));
     tsm_proto_u64(&p->event, STAGE_STAGE_IID,
                   specification_of(p, tsm_work_name(inner->work), CATEGORY_GRAPHICS));
-    tsm_proto_u64(
-        &p->event, STAGE_NAME_IID,
-        tsm_intern_text(&p->packets, TSM_INTERNED_EVENT_NAME, tsm_perfetto_clean(p, inner->name)));
+    tsm_proto_u64(&p->event, STAGE_NAME_IID,
+                  tsm_intern_text(&p->packets, TSM_INTERNED_EVENT_NAME,
+                                  tsm_event_clean(p->source, inner->name)));
     put_extra_number(p, "seq", inner->outer->seq);
     put_extra_number(p, "buffer", inner->buffer);
     put_extra_number(p, "command", inner->command);

@@ -28,25 +28,15 @@ void tsm_perfetto_clocks(struct tsm_perfetto *p)
     tsm_packet_end(&p->packets);
 }
 
-static const char *device_fact(const struct tsm_perfetto *p, unsigned device, const char *fact)
-{
-    char name[64];
-    const char *value;
-
-    tsm_format(name, sizeof(name), "cuda.device.%u.%s", device, fact);
-    value = sbt_reader_metadata_find(p->source->reader, name);
-    return value ? tsm_perfetto_clean(p, value) : NULL;
-}
-
 static void put_gpu(struct tsm_perfetto *p, unsigned device)
 {
     static const char *const facts[] = {"memory", "multiprocessor_count",
                                         "compute_capability_major", "compute_capability_minor"};
-    const char *name = device_fact(p, device, "name");
+    const char *name = tsm_event_device_fact(p->source, device, "name");
 
     tsm_proto_text(&p->inner, GPU_NAME, name ? name : "");
     for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
-        const char *value = device_fact(p, device, facts[i]);
+        const char *value = tsm_event_device_fact(p->source, device, facts[i]);
 
         if (!value)
             continue;
@@ -59,12 +49,11 @@ static void put_gpu(struct tsm_perfetto *p, unsigned device)
 
 void tsm_perfetto_gpus(struct tsm_perfetto *p)
 {
-    const char *text = sbt_reader_metadata_find(p->source->reader, "cuda.device_count");
-    const unsigned count = text ? (unsigned)strtoul(text, NULL, 10) : 0;
+    const unsigned count = tsm_event_device_count(p->source);
 
     if (!count)
         return;
-    for (unsigned i = 0; i < count && i < TSM_DEVICE_NUMBER_OBJECTS; i++)
+    for (unsigned i = 0; i < count; i++)
         put_gpu(p, i);
     tsm_packet_begin(&p->packets, TSM_NO_TIME);
     tsm_proto_message(&p->packets.packet, PACKET_GPU_INFO, &p->event);

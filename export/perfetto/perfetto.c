@@ -111,9 +111,9 @@ static void put_label_event(struct tsm_perfetto *p, int type, uint64_t track, ui
     tsm_packet_begin(&p->packets, tsm_perfetto_at(p, (int64_t)ns));
     begin_event(p, type, track);
     if (type != TYPE_END) {
-        tsm_proto_u64(
-            &p->event, EVENT_NAME_IID,
-            tsm_intern_text(&p->packets, TSM_INTERNED_EVENT_NAME, tsm_perfetto_clean(p, name)));
+        tsm_proto_u64(&p->event, EVENT_NAME_IID,
+                      tsm_intern_text(&p->packets, TSM_INTERNED_EVENT_NAME,
+                                      tsm_event_clean(p->source, name)));
         put_category(p, "label");
         put_seq(p, seq);
     }
@@ -208,8 +208,8 @@ static int visit_core(void *user, const struct sbt_record *record)
         tsm_number_of(&p->threads, record->thread, NULL);
         tsm_perfetto_name_thread(
             p, record->thread,
-            tsm_perfetto_clean(p,
-                               sbt_reader_string(p->source->reader, (uint32_t)record->slots[0])));
+            tsm_event_clean(p->source,
+                            sbt_reader_string(p->source->reader, (uint32_t)record->slots[0])));
     } else if (call == SBT_CORE_LOST && record->slot_count) {
         tsm_format(text, sizeof(text), "%llu records were lost",
                    (unsigned long long)record->slots[0]);
@@ -280,7 +280,7 @@ static void put_end(struct tsm_perfetto *p)
     if (p->source->states)
         put_states(p);
     for (size_t i = 0; i < sbt_reader_damage_count(reader); i++)
-        put_finding(p, 0, tsm_perfetto_clean(p, sbt_reader_damage(reader, i)));
+        put_finding(p, 0, tsm_event_clean(p->source, sbt_reader_damage(reader, i)));
     sbt_reader_missing(reader, 0, &missing);
     if (missing.end)
         put_finding(p, last_ns, "the trace has no end: what was recorded last may be missing");

@@ -52,9 +52,6 @@ struct tsm_perfetto {
 /* Returns a time of the session on the trace's clock. */
 uint64_t tsm_perfetto_at(const struct tsm_perfetto *p, int64_t ns);
 
-/* Returns what comes from a program, without control characters; "" for NULL. */
-const char *tsm_perfetto_clean(const struct tsm_perfetto *p, const char *text);
-
 /* Returns the id of a track. */
 uint64_t tsm_perfetto_track(const struct tsm_perfetto *p, enum track_kind kind, uint64_t number);
 

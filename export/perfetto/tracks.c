@@ -16,11 +16,6 @@ uint64_t tsm_perfetto_at(const struct tsm_perfetto *p, int64_t ns)
     return ns < 0 && (uint64_t)-ns > p->start_ns ? 0 : p->start_ns + (uint64_t)ns;
 }
 
-const char *tsm_perfetto_clean(const struct tsm_perfetto *p, const char *text)
-{
-    return p->source->names->clean(p->source->names->user, text ? text : "");
-}
-
 uint64_t tsm_perfetto_track(const struct tsm_perfetto *p, enum track_kind kind, uint64_t number)
 {
     const uint64_t parts[] = {p->base, kind, number};
@@ -106,7 +101,7 @@ uint64_t tsm_perfetto_call(struct tsm_perfetto *p, uint32_t type, const struct s
     if (!place)
         return tsm_intern_text(&p->packets, TSM_INTERNED_EVENT_NAME, "call");
     *place = tsm_intern_text(&p->packets, TSM_INTERNED_EVENT_NAME,
-                             tsm_perfetto_clean(p, schema ? schema->name : "unknown call"));
+                             tsm_event_clean(p->source, schema ? schema->name : "unknown call"));
     return *place;
 }
 

@@ -25,7 +25,7 @@ static int64_t string_of(struct tsm_nsys *n, const char *text)
 /* Returns the number of what comes from the program, without control characters. */
 static int64_t name_of(struct tsm_nsys *n, const char *text)
 {
-    return string_of(n, tsm_nsys_clean(n, text));
+    return string_of(n, tsm_event_clean(n->source, text));
 }
 
 /* Returns the number of the name of a call. */
@@ -425,11 +425,6 @@ static void put_own(struct tsm_nsys *n, const struct tsm_command_node *c)
     tsm_row_end(n->d, r);
 }
 
-static const char *clock_name(enum tsm_time_axis axis)
-{
-    return axis == TSM_AXIS_HOST ? "host" : axis == TSM_AXIS_VIRTUAL ? "virtual" : "device";
-}
-
 /* Writes how a time is known, unless it is exactly as such a file takes times to be. */
 static void put_time(struct tsm_nsys *n, const struct tsm_command_node *c)
 {
@@ -444,7 +439,7 @@ static void put_time(struct tsm_nsys *n, const struct tsm_command_node *c)
     tsm_row_i64(r, (int64_t)c->seq);
     tsm_row_i64(r, c->part);
     tsm_row_text(r, tsm_time_kind_name(gpu->kind));
-    tsm_row_text(r, clock_name(gpu->axis));
+    tsm_row_text(r, tsm_time_axis_name(gpu->axis));
     tsm_row_i64(r, (int64_t)gpu->error_ns);
     tsm_row_i64(r, gpu->is_at_most);
     tsm_row_end(n->d, r);
@@ -589,7 +584,7 @@ static void put_diagnostics(struct tsm_nsys *n)
     char text[256];
 
     for (size_t i = 0; i < sbt_reader_damage_count(reader); i++)
-        put_diagnostic(n, 0, tsm_nsys_clean(n, sbt_reader_damage(reader, i)));
+        put_diagnostic(n, 0, tsm_event_clean(n->source, sbt_reader_damage(reader, i)));
     sbt_reader_missing(reader, 0, &missing);
     if (missing.end)
         put_diagnostic(n, 0, "the trace has no end: what was recorded last may be missing");

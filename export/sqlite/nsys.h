@@ -29,12 +29,6 @@ struct tsm_nsys {
     int error;
 };
 
-/* Returns a text of the program without control characters; "" for NULL. */
-static inline const char *tsm_nsys_clean(const struct tsm_nsys *n, const char *text)
-{
-    return n->source->names->clean(n->source->names->user, text ? text : "");
-}
-
 /* Writes the tables that say what is known of the machine, the process and the trace. */
 void tsm_nsys_metadata(struct tsm_nsys *n);
 

@@ -90,9 +90,6 @@ const struct tsm_table_form tsm_nsys_forms[NSYS_TABLE_COUNT] = {
          "nullStreamId INTEGER, hwId INTEGER NOT NULL, vmId INTEGER NOT NULL, "
          "processId INTEGER NOT NULL, deviceId INTEGER NOT NULL, "
          "contextId INTEGER NOT NULL, parentContextId INTEGER, isGreenContext INTEGER"},
-    [NSYS_SYSTEM_ENV] = {"TARGET_INFO_SYSTEM_ENV",
-                         "globalVid INTEGER, devStateName TEXT NOT NULL, name TEXT NOT NULL, "
-                         "nameEnum INTEGER NOT NULL, value TEXT NOT NULL"},
     [NSYS_START] = {"TARGET_INFO_SESSION_START_TIME",
                     "utcEpochNs INTEGER, utcTime TEXT, localTime TEXT"},
     [NSYS_ANALYSIS] = {"ANALYSIS_DETAILS", "globalVid INTEGER NOT NULL, duration INTEGER NOT NULL, "

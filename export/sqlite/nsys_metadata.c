@@ -17,19 +17,9 @@ static void put_pair(struct tsm_nsys *n, enum nsys_table table, const char *name
     tsm_row_end(n->d, r);
 }
 
-static const char *device_fact(const struct tsm_nsys *n, unsigned device, const char *fact)
-{
-    char name[64];
-    const char *value;
-
-    tsm_format(name, sizeof(name), "cuda.device.%u.%s", device, fact);
-    value = sbt_reader_metadata_find(n->source->reader, name);
-    return value ? tsm_nsys_clean(n, value) : NULL;
-}
-
 static void put_fact(struct tsm_nsys *n, struct tsm_rows *r, unsigned device, const char *fact)
 {
-    const char *value = device_fact(n, device, fact);
+    const char *value = tsm_event_device_fact(n->source, device, fact);
 
     if (value)
         tsm_row_i64(r, strtoll(value, NULL, 10));
@@ -44,13 +34,13 @@ static void put_gpu(struct tsm_nsys *n, unsigned device)
     tsm_row_begin(n->d, r);
     tsm_row_i64(r, 0);
     tsm_row_i64(r, device);
-    tsm_row_text(r, device_fact(n, device, "name"));
+    tsm_row_text(r, tsm_event_device_fact(n->source, device, "name"));
     tsm_row_skip(r, 3);
     put_fact(n, r, device, "memory");
     tsm_row_skip(r, 2);
     put_fact(n, r, device, "multiprocessor_count");
     tsm_row_skip(r, 1);
-    tsm_row_text(r, device_fact(n, device, "uuid"));
+    tsm_row_text(r, tsm_event_device_fact(n->source, device, "uuid"));
     tsm_row_skip(r, 2);
     tsm_row_i64(r, device);
     tsm_row_skip(r, 22);
@@ -61,7 +51,9 @@ static void put_gpu(struct tsm_nsys *n, unsigned device)
     tsm_row_end(n->d, r);
     r = &n->rows[NSYS_NVTX_DEVICE];
     tsm_row_begin(n->d, r);
-    tsm_row_text(r, device_fact(n, device, "name") ? device_fact(n, device, "name") : "");
+    tsm_row_text(r, tsm_event_device_fact(n->source, device, "name")
+                        ? tsm_event_device_fact(n->source, device, "name")
+                        : "");
     tsm_row_i64(r, device);
     tsm_row_i64(r, 0);
     tsm_row_i64(r, device);
@@ -116,8 +108,6 @@ static const enum nsys_table always[] = {NSYS_RUNTIME, NSYS_KERNEL,          NSY
 void tsm_nsys_metadata(struct tsm_nsys *n)
 {
     struct sbt_reader *reader = n->source->reader;
-    const char *count = sbt_reader_metadata_find(reader, "cuda.device_count");
-    const unsigned device_count = count ? (unsigned)strtoul(count, NULL, 10) : 0;
 
     for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
         tsm_rows_make(n->d, &n->rows[always[i]]);
@@ -135,9 +125,9 @@ void tsm_nsys_metadata(struct tsm_nsys *n)
         char copy[256];
 
         sbt_reader_metadata(reader, i, &name, &value);
-        tsm_format(copy, sizeof(copy), "%s", tsm_nsys_clean(n, name));
-        put_pair(n, NSYS_CAPTURE, copy, tsm_nsys_clean(n, value));
+        tsm_format(copy, sizeof(copy), "%s", tsm_event_clean(n->source, name));
+        put_pair(n, NSYS_CAPTURE, copy, tsm_event_clean(n->source, value));
     }
-    for (unsigned i = 0; i < device_count && i < TSM_DEVICE_NUMBER_OBJECTS; i++)
+    for (unsigned i = 0; i < tsm_event_device_count(n->source); i++)
         put_gpu(n, i);
 }

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static const char *clean(const struct tsm_nsys_nvtx *l, const char *text)
-{
-    return l->source->names->clean(l->source->names->user, text ? text : "");
-}
-
 static int64_t thread_id(const struct tsm_nsys_nvtx *l, uint32_t thread)
 {
     return l->process | (int64_t)(thread & 0xffffffu);
@@ -38,7 +33,7 @@ static void put_name(struct tsm_nsys_nvtx *l, const struct tsm_mark_node *mark, 
     tsm_row_null(r);
     put_number_or_null(r, type == NSYS_TYPE_CATEGORY, mark->category);
     tsm_row_null(r);
-    tsm_row_text(r, clean(l, name));
+    tsm_row_text(r, tsm_event_clean(l->source, name));
     tsm_row_i64(r, thread_id(l, mark->thread));
     tsm_row_null(r);
     tsm_row_skip(r, 1);
@@ -133,7 +128,7 @@ static void put_range(struct tsm_nsys_nvtx *l, const struct tsm_range_event *ran
     put_number_or_null(r, is_free, range->id);
     put_number_or_null(r, begin->category, begin->category);
     put_number_or_null(r, begin->color, begin->color);
-    tsm_row_text(r, clean(l, range->name));
+    tsm_row_text(r, tsm_event_clean(l->source, range->name));
     tsm_row_i64(r, thread_id(l, range->thread));
     put_number_or_null(r, is_free, (uint64_t)thread_id(l, range->end_thread));
     tsm_row_skip(r, 1);

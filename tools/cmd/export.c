@@ -279,6 +279,9 @@ static void note_missing(const struct exported *e, const struct format *format)
     else if (events->untimed_count)
         tsm_note("%s: %llu commands are left out: nobody knows when they ran", name,
                  (unsigned long long)events->untimed_count);
+    if (events->rerun_count)
+        tsm_note("%s: %llu times of other runs than the first are left out", name,
+                 (unsigned long long)events->rerun_count);
     if (events->displaced_count)
         tsm_note("%s: times of %llu commands are on a clock of their own, and are written as they "
                  "are; see 'tracesmith clocks'",
@@ -333,7 +336,7 @@ const struct tsm_command tsm_command_export = {
     .description =
         "Writes what the model knows of a trace in the format of another tool. Times of the device "
         "need "
-        "tsrecord --gpu-time=1; commands without one are left out, which is said.\n\n"
+        "tsrecord --gpu-time=1; commands without one are left out (but for csv), which is said.\n\n"
         "Events, one by one:\n"
         "perfetto: packets for ui.perfetto.dev and trace_processor (v58 and later; --plain for "
         "older ones). Calls are "
